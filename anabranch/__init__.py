@@ -1,0 +1,25 @@
+"""Online machine learning on many nodes that never share their samples: the mathematics.
+
+The names below are loaded when first used, so that `import anabranch` stays quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anabranch.model_file import load, save
+    from anabranch.simulate import simulate
+
+__all__ = ["load", "save", "simulate"]
+
+_HOMES = {
+    "load": "anabranch.model_file",
+    "save": "anabranch.model_file",
+    "simulate": "anabranch.simulate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'anabranch' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

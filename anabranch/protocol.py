@@ -1,0 +1,109 @@
+"""What a learner is: the contract every algorithm here fulfils, and its message type."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
+
+from numpy.typing import NDArray
+
+__all__ = ["Array", "Arrays", "Learner", "Message", "NodeId", "State", "Task", "freeze"]
+
+NodeId = str
+Array = NDArray[Any]
+Arrays = Mapping[str, Array]
+State = dict[str, Any]
+"""Arrays and JSON values under string keys; always has "schema" (int) and "kind" (str)."""
+Task = Literal["ordinal", "multilabel", "regression"]
+
+
+def freeze(array: Array) -> Array:
+    """Make an array read-only, so that whoever holds it may share it; returns it.
+
+    >>> import numpy as np
+    >>> freeze(np.zeros(2)).flags.writeable
+    False
+    """
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Parameters for one neighbour (`to`), or for every neighbour (`to=None`).
+
+    The arrays are frozen and never aliased by the sender's working state.
+    """
+
+    arrays: Arrays
+    to: NodeId | None = None
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """One node's share of a distributed learner.
+
+    In round t a node learns its share of tick t, sends `messages(t)`, and when its
+    neighbours' messages of round t are there calls `combine(t, ...)`.
+    """
+
+    kind: ClassVar[str]
+    task: ClassVar[Task]
+
+    def predict(self, X: Array) -> Array:
+        """Predict (n,) or (n, q) from X of shape (n, d); works before any learning."""
+        ...
+
+    def learn(self, X: Array, y: Array) -> None:
+        """Take per-row steps over a block. Refuses a non-finite sample, changing nothing.
+
+        Raises
+        ------
+        SampleError
+            The block's shape is wrong, a value is not finite, a label is not a rank.
+        """
+        ...
+
+    def predict_then_learn(self, X: Array, y: Array) -> Array:
+        """Predict each row, then learn it; equal to the loop over rows, bit for bit."""
+        ...
+
+    def acts(self, round: int) -> bool:
+        """Tell whether this node sends in this round (ADMM's nodes and server alternate)."""
+        ...
+
+    def messages(self, round: int) -> Sequence[Message]:
+        """Give what this node sends in this round."""
+        ...
+
+    def combine(
+        self, round: int, inbox: Mapping[NodeId, Message], weights: Mapping[NodeId, float]
+    ) -> None:
+        """Take in the neighbours' messages of this round, in sorted order of their names.
+
+        `weights` has one entry per neighbour, heard or not; what becomes of a silent
+        neighbour's weight is the learner's own affair.
+        """
+        ...
+
+    def parameters(self) -> Array:
+        """Give the current iterate as one flat vector, for the disagreement between nodes."""
+        ...
+
+    def export(self) -> State:
+        """Give the whole state; `restore` of it continues bit for bit."""
+        ...
+
+    def model(self) -> State:
+        """Give what `restore` needs to predict and to go on learning, without any sample."""
+        ...
+
+    @classmethod
+    def restore(cls, state: State) -> Self:
+        """Build a learner from `export` or `model`.
+
+        Raises
+        ------
+        ModelError
+            The schema is newer than this version reads, or the state is damaged.
+        """
+        ...
