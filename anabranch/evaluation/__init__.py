@@ -1,0 +1,30 @@
+"""Scores of predictions made before learning, and the disagreement between nodes."""
+
+from anabranch.evaluation.disagreement import Disagreement, disagreement
+from anabranch.evaluation.kappa import QuadraticKappa
+from anabranch.evaluation.ordinal import OrdinalTally
+from anabranch.evaluation.tasks import (
+    EVALUATIONS,
+    Evaluation,
+    Tally,
+    Totals,
+    add_totals,
+    restore_tally,
+    scores,
+    tally_for,
+)
+
+__all__ = [
+    "EVALUATIONS",
+    "Disagreement",
+    "Evaluation",
+    "OrdinalTally",
+    "QuadraticKappa",
+    "Tally",
+    "Totals",
+    "add_totals",
+    "disagreement",
+    "restore_tally",
+    "scores",
+    "tally_for",
+]

@@ -1,0 +1,147 @@
+"""Which tally and which scores belong to which task: one registry."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from anabranch.errors import ConfigurationError, ModelError, nearest
+from anabranch.evaluation.ordinal import OrdinalTally, ordinal_scores
+from anabranch.protocol import Array, State, Task
+
+__all__ = [
+    "EVALUATIONS",
+    "Evaluation",
+    "Tally",
+    "Totals",
+    "add_totals",
+    "restore_tally",
+    "scores",
+    "tally_for",
+]
+
+Totals = Mapping[str, Array]
+"""What scores are computed from: arrays that may be summed between nodes."""
+
+
+class Tally(Protocol):
+    """What one node (or companion) remembers of its predictions in order to score them."""
+
+    task: ClassVar[Task]
+
+    def add(self, y: Array, predicted: Array) -> None:
+        """Take a block of truths and predictions, oldest first."""
+        ...
+
+    def totals(self) -> dict[str, Array]:
+        """Give the sums over everything, summable between nodes."""
+        ...
+
+    def window_totals(self) -> dict[str, Array]:
+        """Give the sums over the newest `window` samples of this tally."""
+        ...
+
+    def export(self) -> State:
+        """Give the whole state, with the task under "kind"."""
+        ...
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How one task is scored.
+
+    Attributes
+    ----------
+    tally : (ranks, window) -> an empty tally; tasks without ranks ignore the first
+    restore : the tally of an exported state
+    scores : totals -> {metric: value}
+    bigger_is_better : {metric: whether a high value is good}, the first being the headline
+    """
+
+    tally: Callable[[int, int], Tally]
+    restore: Callable[[State], Tally]
+    scores: Callable[[Totals], dict[str, float]]
+    bigger_is_better: Mapping[str, bool]
+
+
+EVALUATIONS: dict[str, Evaluation] = {
+    "ordinal": Evaluation(
+        tally=OrdinalTally,
+        restore=OrdinalTally.restore,
+        scores=ordinal_scores,
+        bigger_is_better={"MAE": False, "MSE": False, "Accuracy": True, "QuadraticKappa": True},
+    )
+}
+
+
+def _evaluation(task: str) -> Evaluation:
+    if task not in EVALUATIONS:
+        raise ConfigurationError(
+            f"task = {task!r} has no evaluation{nearest(task, list(EVALUATIONS))}"
+        )
+    return EVALUATIONS[task]
+
+
+def tally_for(task: str, *, ranks: int = 0, window: int = 0) -> Tally:
+    """Make an empty tally.
+
+    Parameters
+    ----------
+    task : a key of `EVALUATIONS`
+    ranks : number of ranks, for tasks that have them
+    window : how many of the newest samples `window_totals` covers; 0 for no window
+
+    Raises
+    ------
+    ConfigurationError
+        The task is unknown, or `ranks` or `window` is out of range.
+
+    Examples
+    --------
+    >>> tally = tally_for("ordinal", ranks=2, window=100)
+    >>> tally.add(np.array([1, 2]), np.array([1, 1]))
+    >>> scores("ordinal", tally.totals())["MAE"]
+    0.5
+    """
+    return _evaluation(task).tally(ranks, window)
+
+
+def restore_tally(state: State) -> Tally:
+    """Build the tally of an exported state, whatever its task.
+
+    Raises
+    ------
+    ModelError
+        The kind is unknown, the state is newer than this version reads, or damaged.
+    """
+    kind = str(state.get("kind"))
+    if kind not in EVALUATIONS:
+        raise ModelError(f"kind = {kind!r} of a tally is unknown{nearest(kind, list(EVALUATIONS))}")
+    return EVALUATIONS[kind].restore(state)
+
+
+def add_totals(parts: Iterable[Totals]) -> dict[str, Array]:
+    """Sum the totals of several nodes; without any, the result is empty.
+
+    >>> add_totals([{"counts": np.eye(2)}, {"counts": np.ones((2, 2))}])["counts"].tolist()
+    [[2.0, 1.0], [1.0, 2.0]]
+    """
+    total: dict[str, Array] = {}
+    for part in parts:
+        for name, values in part.items():
+            total[name] = total[name] + values if name in total else np.array(values)
+    return total
+
+
+def scores(task: str, totals: Totals) -> dict[str, float]:
+    """Score totals by the River metrics of a task.
+
+    On one stream the values equal River's per-sample updates to rounding (1e-12).
+
+    Raises
+    ------
+    ConfigurationError
+        The task is unknown.
+    """
+    return _evaluation(task).scores(totals)
