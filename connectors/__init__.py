@@ -1,0 +1,22 @@
+"""Sources and sinks: files and computed streams in, JSON Lines out.
+
+Nothing here waits, and nothing knows of the operators around it.
+"""
+
+from connectors.files import FileSource, read_split
+from connectors.generators import GeneratorSource
+from connectors.records import REASONS, RecordFormat, SourceError
+from connectors.sinks import JsonLinesSink, encode_dead_letter, encode_plain, encode_predictions
+
+__all__ = [
+    "REASONS",
+    "FileSource",
+    "GeneratorSource",
+    "JsonLinesSink",
+    "RecordFormat",
+    "SourceError",
+    "encode_dead_letter",
+    "encode_plain",
+    "encode_predictions",
+    "read_split",
+]
