@@ -1,0 +1,101 @@
+"""When a node speaks to its neighbours, and how many bytes that costs."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from anabranch.errors import ConfigurationError
+from anabranch.protocol import Array, Message
+
+__all__ = ["Policy", "Speaker", "wire_size"]
+
+INDEX_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The communication policy of all nodes.
+
+    Parameters
+    ----------
+    kind : "every" (each `every`-th round) or "event" (when the parameters moved)
+    every : rounds between exchanges
+    tolerance : relative move of the parameters since the last broadcast, Euclidean norm,
+        above which an event-triggered node speaks
+    always_until : rounds at the start in which every node speaks (the warm-up)
+
+    Raises
+    ------
+    ConfigurationError
+        `every` is below 1, or `tolerance` is negative or not finite.
+    """
+
+    kind: Literal["every", "event"] = "every"
+    every: int = 1
+    tolerance: float = 0.0
+    always_until: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("every", "event"):
+            raise ConfigurationError(f"exchange.policy is {self.kind!r}; allowed: every, event")
+        if self.every < 1:
+            raise ConfigurationError(f"exchange.every is {self.every}; allowed: 1 or more rounds")
+        if not (np.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise ConfigurationError(
+                f"exchange.tolerance is {self.tolerance}; allowed: a finite number, 0 or more"
+            )
+
+    def exchanges(self, round: int) -> bool:
+        """Tell whether nodes exchange in this round; the same for all nodes.
+
+        >>> [t for t in range(7) if Policy(every=3, always_until=1).exchanges(t)]
+        [0, 2, 5]
+        """
+        return round < self.always_until or (round + 1) % self.every == 0
+
+
+class Speaker:
+    """One node's memory of what it last broadcast, for event-triggered exchange."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._last: Array | None = None
+
+    def due(self, round: int, parameters: Array) -> bool:
+        """Tell whether a node with these parameters speaks, and remember them if so."""
+        if self.policy.kind == "every":
+            return True
+        if round >= self.policy.always_until and not self._moved(parameters):
+            return False
+        self._last = parameters.copy()
+        return True
+
+    def _moved(self, parameters: Array) -> bool:
+        last = self._last
+        if last is None or last.shape != parameters.shape:
+            return True
+        moved = float(np.linalg.norm(parameters - last))
+        return moved > self.policy.tolerance * float(np.linalg.norm(last))
+
+    def export(self) -> Any:
+        """Give the memory for a snapshot."""
+        return None if self._last is None else self._last.copy()
+
+    def restore(self, last: Any) -> None:
+        """Take a memory from a snapshot."""
+        self._last = last
+
+
+def wire_size(message: Message) -> int:
+    """Count the bytes of a message's arrays: dense, or (index, value) pairs if smaller.
+
+    >>> wire_size(Message({"w": np.array([0.0, 0.0, 0.0, 1.0])}))
+    12
+    """
+    return sum(_array_size(array) for array in message.arrays.values())
+
+
+def _array_size(array: Array) -> int:
+    sparse = int(np.count_nonzero(array)) * (INDEX_BYTES + array.itemsize)
+    return min(array.nbytes, sparse)

@@ -1,0 +1,107 @@
+"""Which node does a sample belong to: the one answer for the loop and the dataflow."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from zlib import crc32
+
+import numpy as np
+
+from anabranch.errors import ConfigurationError, nearest
+from anabranch.protocol import Array, NodeId, freeze
+from anabranch.stream import Block, Share
+
+__all__ = ["PLACEMENTS", "Placement", "PlacementRule", "split"]
+
+PlacementRule = Literal["round-robin", "hash", "partition", "key"]
+PLACEMENTS: tuple[PlacementRule, ...] = ("round-robin", "hash", "partition", "key")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Assign the rows of blocks to nodes, by position alone, never by arrival.
+
+    Parameters
+    ----------
+    nodes : the node names, sorted
+    rule : "round-robin" (record number modulo nodes), "hash" (of partition and record
+        number: scattered, but fixed), "partition" (all rows of a partition to one node),
+        "key" (the node each record names)
+    partitions : all partitions of the job, sorted
+
+    Raises
+    ------
+    ConfigurationError
+        The rule is unknown.
+
+    Examples
+    --------
+    >>> from anabranch.stream import Block
+    >>> block = Block("p", 0, np.zeros((3, 1)), np.ones(3), np.arange(3))
+    >>> Placement(("a", "b"), "round-robin", ("p",)).indices(block).tolist()
+    [0, 1, 0]
+    """
+
+    nodes: tuple[NodeId, ...]
+    rule: PlacementRule
+    partitions: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.rule not in PLACEMENTS:
+            raise ConfigurationError(
+                f"the placement rule {self.rule!r} is unknown{nearest(self.rule, list(PLACEMENTS))}"
+            )
+
+    def indices(self, block: Block) -> Array:
+        """Give each row's node as an index into `nodes`, shape (n,)."""
+        return _RULES[self.rule](self, block)
+
+    def shares(self, block: Block) -> dict[NodeId, Share]:
+        """Give every node its rows of the block, in order, possibly none."""
+        return {share.node: share for share in split(block, self.indices(block), self.nodes)}
+
+
+def split(block: Block, indices: Array, nodes: Sequence[NodeId]) -> list[Share]:
+    """Cut a block into one share a node; the order of a node's rows is kept."""
+    order = np.argsort(indices, kind="stable")
+    ends = np.cumsum(np.bincount(indices, minlength=len(nodes))).tolist()
+    X, y, positions = (freeze(a[order]) for a in (block.X, block.y, block.positions))
+    held = None if block.held is None else freeze(block.held[order])
+    shares, start = [], 0
+    for node, end in zip(nodes, ends, strict=True):
+        rows = slice(start, end)
+        part = None if held is None else held[rows]
+        arrays = (X[rows], y[rows], positions[rows], part)
+        shares.append(Share(block.partition, block.tick, *arrays, node))
+        start = end
+    return shares
+
+
+def _round_robin(placement: Placement, block: Block) -> Array:
+    return block.positions % len(placement.nodes)
+
+
+def _scatter(placement: Placement, block: Block) -> Array:
+    mixed = block.positions.astype(np.uint64) + np.uint64(crc32(block.partition.encode()) + 1)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return ((mixed >> np.uint64(33)) % np.uint64(len(placement.nodes))).astype(np.int64)
+
+
+def _by_partition(placement: Placement, block: Block) -> Array:
+    node = placement.partitions.index(block.partition) % len(placement.nodes)
+    return np.full(len(block.y), node, dtype=np.int64)
+
+
+def _by_key(placement: Placement, block: Block) -> Array:
+    index = {name: i for i, name in enumerate(placement.nodes)}
+    keys: Sequence[str] = block.keys if block.keys is not None else []
+    return np.fromiter((index[key] for key in keys), dtype=np.int64, count=len(keys))
+
+
+_RULES: Mapping[str, Callable[[Placement, Block], Array]] = {
+    "round-robin": _round_robin,
+    "hash": _scatter,
+    "partition": _by_partition,
+    "key": _by_key,
+}

@@ -1,0 +1,168 @@
+"""The node in asynchronous time: it never waits for anyone."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from bytewax.operators import StatefulBatchLogic
+from typing_extensions import override
+
+from anabranch.protocol import Message, NodeId
+from anabranch.stream import End, Share
+from operators.items import Ack, Done, Parcel
+from operators.node_core import Event, NodeCore, freeze_message
+from operators.node_plan import NodePlan, reports_at
+
+__all__ = ["AsynchronousNode"]
+
+Incoming = Share | End | Parcel
+
+
+class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
+    """Learn what arrives, then exchange with whoever was heard lately.
+
+    A neighbour silent for `stale_after` is left out and taken back when it speaks again.
+    A node without samples exchanges every `idle_every`. When all partitions have ended, a
+    node goes on for diameter + final rounds, each as soon as its live neighbours have
+    spoken, then says that it is done: its last parameters stand for good.
+    """
+
+    def __init__(self, plan: NodePlan, node: NodeId, state: dict[str, Any] | None) -> None:
+        self.core = NodeCore(plan, node, state["core"] if state else None)
+        self.plan = plan
+        self.round = 0
+        self.done = False
+        self.learned: dict[str, int] = {}
+        self.ends: dict[str, int] = {}
+        self.heard: dict[NodeId, Message] = {}
+        self.heard_at: dict[NodeId, datetime] = {}
+        self.news: set[NodeId] = set()
+        self.finished: set[NodeId] = set()
+        self.remaining = plan.weights.graph.diameter + plan.final_rounds
+        self.exchanged_at = datetime.now(UTC)
+        self._rebuilt = state is not None
+        if state:
+            self._restore(state)
+
+    @override
+    def on_batch(self, values: list[Incoming]) -> tuple[Iterable[Event], bool]:
+        events: list[Event] = []
+        for value in values:
+            if isinstance(value, Parcel):
+                self._receive(value)
+            elif isinstance(value, Share):
+                events.extend(self._learn(value))
+            else:
+                self.ends[value.partition] = value.last_tick
+        while self._ended() and self._all_live_spoke():
+            events.extend(self._wind_down())
+        return events, self.RETAIN
+
+    def _receive(self, parcel: Parcel) -> None:
+        self.heard_at[parcel.sender] = datetime.now(UTC)
+        self.news.add(parcel.sender)
+        if parcel.last:
+            self.finished.add(parcel.sender)
+        if parcel.message is not None:
+            self.heard[parcel.sender] = freeze_message(parcel.message)
+        elif not parcel.unchanged:
+            self.heard.pop(parcel.sender, None)
+
+    def _learn(self, share: Share) -> list[Event]:
+        if share.tick <= self.learned.get(share.partition, -1):
+            return []
+        self.learned[share.partition] = share.tick
+        events = self.core.learn(self.round, [share])
+        if len(share.y):
+            events.extend(self._exchange())
+        if (share.tick + 1) % self.plan.ack_every == 0:
+            events.append(Ack(self.core.node, share.tick, share.partition))
+        return events
+
+    def _exchange(self) -> list[Event]:
+        events: list[Event] = []
+        inbox: dict[NodeId, Message] = {}
+        if self.plan.policy.exchanges(self.round):
+            events.extend(self.core.send(self.round))
+            inbox = {n: self.heard[n] for n in self._live() if n in self.heard}
+        self.core.combine(self.round, inbox)
+        if reports_at(self.round, self.plan.report_every):
+            events.extend(self.core.reports(self.round, final=False))
+        self.round += 1
+        self.news.clear()
+        self.exchanged_at = datetime.now(UTC)
+        return events
+
+    def _live(self) -> list[NodeId]:
+        oldest = datetime.now(UTC) - self.plan.stale_after
+        return [
+            n
+            for n in self.core.neighbours
+            if n in self.finished or (n in self.heard_at and self.heard_at[n] > oldest)
+        ]
+
+    def _ended(self) -> bool:
+        return not self.done and all(
+            part in self.ends and self.learned.get(part, -1) >= self.ends[part]
+            for part in self.plan.partitions
+        )
+
+    def _all_live_spoke(self) -> bool:
+        return (self.news | self.finished).issuperset(self._live())
+
+    def _wind_down(self) -> list[Event]:
+        if self.remaining > 0:
+            self.remaining -= 1
+            return self._exchange()
+        self.done = True
+        return [
+            *self._last_words(),
+            *self.core.reports(self.round - 1, final=True),
+            *self.core.final(self.round - 1, dict(self.ends)),
+            Done(self.core.node),
+        ]
+
+    def _last_words(self) -> list[Event]:
+        return [replace(o, parcel=replace(o.parcel, last=True)) for o in self.core.send(self.round)]
+
+    @override
+    def notify_at(self) -> datetime | None:
+        if self._rebuilt:
+            return datetime.now(UTC)
+        return self.exchanged_at + self.plan.idle_every
+
+    @override
+    def on_notify(self) -> tuple[Iterable[Event], bool]:
+        events: list[Event] = []
+        if self._rebuilt:
+            self._rebuilt = False
+            events.extend(Ack(self.core.node, tick, part) for part, tick in self.learned.items())
+        if self.done:
+            events.extend([*self._last_words(), Done(self.core.node)])
+            self.exchanged_at = datetime.now(UTC)
+        elif self._ended():
+            events.extend(self._wind_down())
+        else:
+            events.extend(self._exchange())
+        return events, self.RETAIN
+
+    @override
+    def snapshot(self) -> dict[str, Any]:
+        return {
+            "schema": 1,
+            "core": self.core.export(),
+            "place": (self.round, self.done, self.remaining),
+            "learned": dict(self.learned),
+            "ends": dict(self.ends),
+            "heard": dict(self.heard),
+            "finished": sorted(self.finished),
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.round, self.done, self.remaining = state["place"]
+        self.learned = dict(state["learned"])
+        self.ends = dict(state["ends"])
+        self.heard = dict(state["heard"])
+        self.finished = set(state["finished"])
+        self.heard_at = dict.fromkeys(self.heard, datetime.now(UTC))

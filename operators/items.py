@@ -1,0 +1,79 @@
+"""What the node operator emits and what travels back to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from anabranch.protocol import Array, Message, NodeId, State
+
+__all__ = ["Ack", "Done", "Final", "Outgoing", "Parcel", "Report"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """One node's parameters of one round.
+
+    `message` is None when the node does not act in this round; `unchanged` says that the
+    receiver's last message from this sender still stands; `last` that it will stand for good,
+    since the sender has performed its last round (asynchronous).
+    """
+
+    sender: NodeId
+    round: int
+    message: Message | None
+    unchanged: bool = False
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A parcel and the nodes it goes to."""
+
+    parcel: Parcel
+    receivers: tuple[NodeId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """A node has done with all ticks up to `tick`, of one partition or (None) of all."""
+
+    node: NodeId
+    tick: int
+    partition: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A node has performed its last round."""
+
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A node's scores so far.
+
+    `totals`, `window` and `held` are summable between nodes; `parameters` is None for
+    companions; `messages` and `bytes` count what the node has sent.
+    """
+
+    node: NodeId
+    learner: str
+    round: int
+    samples: int
+    totals: Mapping[str, Array]
+    window: Mapping[str, Array]
+    held: Mapping[str, Array] | None
+    parameters: Array | None
+    messages: int
+    bytes: int
+    final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """A node's model after its last round, without samples."""
+
+    node: NodeId
+    learner: str
+    model: State
+    ends: Mapping[str, int]

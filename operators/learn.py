@@ -1,0 +1,108 @@
+"""The whole loop as one operator: blocks in; scores, models, predictions, dead letters out."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import bytewax.operators as op
+from bytewax.dataflow import Dataflow, Stream
+from bytewax.inputs import FixedPartitionedSource
+
+from anabranch.placement import Placement
+from anabranch.stream import Block, DeadLetter, End, Predictions
+from operators.coordinator import COORDINATOR, Coordinator
+from operators.feedback import FeedbackSink, FeedbackSource
+from operators.hub import Hub
+from operators.items import Ack, Final
+from operators.node import NodesOut, nodes
+from operators.node_plan import POOLED, NodePlan
+from operators.paced_source import PacedSource
+from operators.place import place
+from operators.process_sink import ProcessSink, process_key
+from operators.routing import balanced_keys
+from operators.scoring import SCORES, Scoring
+
+__all__ = ["LearnOut", "learn_on_network"]
+
+_ACKS = 4
+"""Acknowledgements a node sends while a partition runs `ticks_ahead` ticks."""
+
+
+@dataclass(frozen=True)
+class LearnOut:
+    """Streams returned from `learn_on_network`."""
+
+    rows: Stream[dict[str, Any]]
+    finals: Stream[Final]
+    predictions: Stream[Predictions]
+    dead: Stream[DeadLetter]
+
+
+def learn_on_network(
+    flow: Dataflow,
+    source: FixedPartitionedSource[Block | End, Any],
+    placement: Placement,
+    plan: NodePlan,
+    hub: Hub,
+    *,
+    pooled: bool = False,
+    ticks_ahead: int = 16,
+    stop_at_bad_input: bool = False,
+) -> LearnOut:
+    """Add nodes that learn from a source and exchange parameters to a dataflow.
+
+    Parameters
+    ----------
+    source : blocks in ticks; wrapped here with flow control and graceful stop
+    placement, plan : which node a row belongs to, and what nodes do
+    hub : this process's own; `hub.drain` ends the flow with a final snapshot
+    pooled : whether one more node, without neighbours, learns from all rows
+    ticks_ahead : ticks a partition may run beyond the slowest node
+
+    Notes
+    -----
+    In synchronous mode the learners end bit for bit as `anabranch.simulate` leaves them,
+    whatever the number of workers and processes, and across crash and resume. The flow
+    ends when the source does.
+    """
+    # A node must acknowledge before a partition has run out of ticks to emit.
+    plan = replace(plan, ack_every=max(1, ticks_ahead // _ACKS))
+    members = (*placement.nodes, *((POOLED,) if pooled else ()))
+    keys = balanced_keys(members)
+    blocks = op.input("source", flow, PacedSource(source, hub, ticks_ahead))
+    placed = place("place", blocks, placement, keys, hub, stop_at_bad_input)
+    parcels = op.input("feedback", flow, FeedbackSource(hub, keys))
+    out = nodes("nodes", op.merge("inbox", placed.shares, parcels), plan, hub)
+    op.output("exchange", out.outgoing, FeedbackSink(hub))
+    _tell_processes(out, len(members), hub)
+    return LearnOut(
+        _scored(out, plan, len(placement.nodes)),
+        out.finals,
+        out.predictions,
+        op.merge("all_dead", placed.dead, out.dead),
+    )
+
+
+def _tell_processes(out: NodesOut, members: int, hub: Hub) -> None:
+    done = op.key_on("key_done", out.done, lambda _: COORDINATOR)
+    halts = op.stateful_batch("coordinator", done, lambda state: Coordinator(members, state))
+    everyone = [process_key(process) for process in range(hub.processes)]
+
+    def to_all(items: Iterable[Ack]) -> list[tuple[str, Ack | None]]:
+        return [(process, item) for item in items for process in everyone]
+
+    def halt_all(items: Iterable[tuple[str, None]]) -> list[tuple[str, Ack | None]]:
+        return [(process, item) for _, item in items for process in everyone]
+
+    acks = op.flat_map_batch("acks_to_all", out.acks, to_all)
+    stops = op.flat_map_batch("halt_to_all", halts, halt_all)
+    op.output("processes", op.merge("signals", acks, stops), ProcessSink(hub))
+
+
+def _scored(out: NodesOut, plan: NodePlan, count: int) -> Stream[dict[str, Any]]:
+    asynchronous = plan.mode == "asynchronous"
+    reports = op.key_on("key_reports", out.reports, lambda _: SCORES)
+    rows = op.stateful_batch(
+        "scoring", reports, lambda state: Scoring(plan.task, count, asynchronous, state)
+    )
+    return op.key_rm("score_rows", rows)

@@ -1,0 +1,118 @@
+"""The node operator: samples and parcels in; parcels, scores, predictions, models out."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+import bytewax.operators as op
+from bytewax.dataflow import Stream, operator
+from bytewax.operators import KeyedStream, StatefulBatchLogic
+from typing_extensions import override
+
+from anabranch.stream import DeadLetter, End, Predictions, Share
+from operators.asynchronous import AsynchronousNode
+from operators.hub import Hub
+from operators.items import Ack, Done, Final, Outgoing, Parcel, Report
+from operators.node_core import Event
+from operators.node_plan import POOLED, NodePlan
+from operators.synchronous import SynchronousNode
+
+__all__ = ["NodesOut", "nodes"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class NodesOut:
+    """Streams returned from `nodes`, by what they carry."""
+
+    outgoing: Stream[Outgoing]
+    acks: Stream[Ack]
+    done: Stream[Done]
+    reports: Stream[Report]
+    finals: Stream[Final]
+    predictions: Stream[Predictions]
+    dead: Stream[DeadLetter]
+
+
+class _Named(StatefulBatchLogic[Any, Event, Any]):
+    """Bytewax does not tell a logic its key: the first share or end says which node it is.
+
+    Parcels that arrive before it wait.
+    """
+
+    def __init__(self, kind: type[Any], plan: NodePlan, hub: Hub, state: Any | None) -> None:
+        self._kind = kind
+        self._plan = plan
+        self._hub = hub
+        self._early: list[Any] = list(state["early"]) if state else []
+        self._inner: Any = None
+        if state and state["node"]:
+            self._inner = kind(plan, state["node"], state["inner"])
+
+    @override
+    def on_batch(self, values: list[Any]) -> tuple[Iterable[Event], bool]:
+        if self._inner is None:
+            name = next((v.node for v in values if not isinstance(v, Parcel)), None)
+            values = self._early + values
+            if name is None:
+                self._early = values
+                return [], self.RETAIN
+            self._early = []
+            self._inner = self._kind(self._plan, name, None)
+        core = self._inner.core
+        before = core.rows
+        result = self._inner.on_batch(values)
+        self._hub.rows += core.rows - before if core.node != POOLED else 0
+        return result  # type: ignore[no-any-return]
+
+    @override
+    def notify_at(self) -> datetime | None:
+        return None if self._inner is None else self._inner.notify_at()
+
+    @override
+    def on_notify(self) -> tuple[Iterable[Event], bool]:
+        return self._inner.on_notify()  # type: ignore[no-any-return]
+
+    @override
+    def snapshot(self) -> dict[str, Any]:
+        if self._inner is None:
+            return {"node": None, "inner": None, "early": list(self._early)}
+        return {"node": self._inner.core.node, "inner": self._inner.snapshot(), "early": []}
+
+
+@operator
+def nodes(
+    step_id: str, up: KeyedStream[Share | End | Parcel], plan: NodePlan, hub: Hub
+) -> NodesOut:
+    """Run one logical node a key.
+
+    Parameters
+    ----------
+    plan : the settings all nodes share
+    hub : counts the rows learned, for the status line
+
+    Notes
+    -----
+    Exactly once: a node's state, the shares and parcels it waits for, and the position of
+    the source belong to the same snapshot.
+    """
+    kind = AsynchronousNode if plan.mode == "asynchronous" else SynchronousNode
+    events = op.stateful_batch("node", up, lambda state: _Named(kind, plan, hub, state))
+    return NodesOut(
+        _only("outgoing", events, Outgoing),
+        _only("acks", events, Ack),
+        _only("done", events, Done),
+        _only("reports", events, Report),
+        _only("finals", events, Final),
+        _only("predictions", events, Predictions),
+        _only("dead", events, DeadLetter),
+    )
+
+
+def _only(step_id: str, up: KeyedStream[Event], kind: type[T]) -> Stream[T]:
+    def select(items: list[tuple[str, Event]]) -> list[T]:
+        return [event for _, event in items if type(event) is kind]
+
+    return op.flat_map_batch(step_id, up, select)

@@ -1,0 +1,80 @@
+"""Everything the nodes of a job share: the settings of the node operator."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+from anabranch.exchange import Policy
+from anabranch.network import Weights
+from anabranch.protocol import Learner, NodeId, State, Task
+
+__all__ = ["COOPERATIVE", "LOCAL", "POOLED", "NodePlan", "reports_at"]
+
+COOPERATIVE, LOCAL, POOLED = "cooperative", "local", "pooled"
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """Settings of the node operator.
+
+    Parameters
+    ----------
+    make : builds a fresh learner for a node
+    restore : builds a learner from its exported state
+    weights : graph and combination weights
+    partitions : all source partitions of the job
+    ranks : number of ranks, for the scores
+    final_rounds : rounds after the last tick, beyond the graph's diameter
+    window : samples in a node's sliding window
+    report_every : rounds between reports (early rounds are reported more often)
+    local : whether each node also runs a learner that never exchanges
+    batch : score the shard after the rounds instead of each sample before it is learned
+    predictions : whether predictions are emitted
+    ack_every : ticks between acknowledgements; set from the flow control
+    stale_after : a neighbour silent for longer is left out (asynchronous)
+    idle_every : a node without samples exchanges this often (asynchronous)
+    """
+
+    make: Callable[[NodeId], Learner]
+    restore: Callable[[State], Learner]
+    weights: Weights
+    partitions: tuple[str, ...]
+    task: Task
+    ranks: int
+    policy: Policy = field(default_factory=Policy)
+    mode: Literal["synchronous", "asynchronous"] = "synchronous"
+    final_rounds: int = 0
+    window: int = 1000
+    report_every: int = 100
+    local: bool = False
+    batch: bool = False
+    predictions: bool = False
+    ack_every: int = 4
+    stale_after: timedelta = timedelta(seconds=5)
+    idle_every: timedelta = timedelta(seconds=1)
+
+    def neighbours(self, node: NodeId) -> tuple[NodeId, ...]:
+        """Give a node's neighbours, sorted; the pooled companion has none."""
+        return () if node == POOLED else self.weights.graph.neighbours(node)
+
+    def weights_of(self, node: NodeId) -> Mapping[NodeId, float]:
+        """Give the weights of a node's neighbours."""
+        return {} if node == POOLED else self.weights.of(node)
+
+    def last_round(self, ends: Mapping[str, int]) -> int | None:
+        """Give the last round of the job, or None while a partition has not ended."""
+        if len(ends) < len(self.partitions):
+            return None
+        return max(ends.values()) + self.weights.graph.diameter + self.final_rounds
+
+
+def reports_at(round: int, every: int) -> bool:
+    """Tell whether nodes report after this round: 1, 2, ... 10, 20, ... up to `every`.
+
+    >>> [r + 1 for r in range(400) if reports_at(r, 100)][8:20]
+    [9, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 200]
+    """
+    done = round + 1
+    step: int = 10 ** (len(str(done)) - 1)
+    return done % min(every, step) == 0

@@ -1,0 +1,95 @@
+"""Place samples on nodes: every node gets its share of every tick, empty or not."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import bytewax.operators as op
+from bytewax.dataflow import Stream, operator
+from bytewax.operators import KeyedStream
+
+from anabranch.placement import Placement
+from anabranch.stream import Block, DeadLetter, End, Share
+from operators.hub import Hub
+from operators.node_plan import POOLED
+
+__all__ = ["BadInputError", "PlaceOut", "place"]
+
+
+class BadInputError(RuntimeError):
+    """A bad record came while the job is set to stop at bad input."""
+
+
+@dataclass(frozen=True)
+class PlaceOut:
+    """Streams returned from `place`."""
+
+    shares: KeyedStream[Share | End]
+    dead: Stream[DeadLetter]
+
+
+@operator
+def place(
+    step_id: str,
+    up: Stream[Block | End],
+    placement: Placement,
+    keys: dict[str, str],
+    hub: Hub,
+    stop_at_bad_input: bool,
+) -> PlaceOut:
+    """Cut blocks into one share a node, and bring the bad records out.
+
+    Parameters
+    ----------
+    placement : which node a row belongs to
+    keys : routing key of each node; the pooled companion, if it is there, gets all rows
+    stop_at_bad_input : raise at the first bad record
+
+    Raises
+    ------
+    BadInputError
+        A record is bad and the job is set to stop; the hub says which.
+    """
+    cut = _cutter(placement, keys)
+    watch = _watcher(hub, stop_at_bad_input)
+    shares = op.flat_map_batch("cut", up, cut)
+    dead = op.flat_map_batch("dead", up, watch)
+    return PlaceOut(shares, dead)
+
+
+Keyed = tuple[str, Share | End]
+
+
+def _cutter(
+    placement: Placement, keys: dict[str, str]
+) -> Callable[[list[Block | End]], Iterable[Keyed]]:
+    def cut(items: list[Block | End]) -> list[Keyed]:
+        placed: list[Keyed] = []
+        for item in items:
+            if isinstance(item, End):
+                placed.extend((key, replace(item, node=node)) for node, key in keys.items())
+                continue
+            if item.tick < 0:  # a file without records: nothing but its dead letter
+                continue
+            shares = placement.shares(item)
+            placed.extend((keys[node], share) for node, share in shares.items())
+            if POOLED in keys and POOLED not in shares:
+                placed.append((keys[POOLED], _whole(item)))
+        return placed
+
+    return cut
+
+
+def _whole(block: Block) -> Share:
+    return Share(block.partition, block.tick, block.X, block.y, block.positions, block.held, POOLED)
+
+
+def _watcher(hub: Hub, stop: bool) -> Callable[[list[Block | End]], Iterable[DeadLetter]]:
+    def watch(items: list[Block | End]) -> list[DeadLetter]:
+        dead = [letter for item in items if isinstance(item, Block) for letter in item.dead]
+        if dead and stop:
+            first = dead[0]
+            hub.bad_input = f"{first.source}, record {first.position}: {first.detail}"
+            raise BadInputError(hub.bad_input)
+        return dead
+
+    return watch

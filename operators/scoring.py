@@ -1,0 +1,127 @@
+"""Scores of nodes become rows of a report: per node, for the network, for companions."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from bytewax.operators import StatefulBatchLogic
+from typing_extensions import override
+
+from anabranch.evaluation import add_totals, disagreement, scores
+from anabranch.protocol import Array, NodeId, Task
+from operators.items import Report
+from operators.node_plan import COOPERATIVE, LOCAL, POOLED
+
+__all__ = ["SCORES", "Scoring"]
+
+SCORES = "scores"
+FEW_NODES = 50
+"""Up to so many nodes, every report has a row a node; beyond, only the final one."""
+
+Row = dict[str, Any]
+
+
+class Scoring(StatefulBatchLogic[Report, Row, dict[str, Any]]):
+    """Emit the rows of a round when all nodes have reported it.
+
+    Synchronous nodes report the same rounds; asynchronous ones do not, so there the rows
+    are made of each node's newest report whenever all have spoken since the last rows.
+
+    Parameters
+    ----------
+    task : decides the metrics
+    nodes : number of nodes that cooperate
+    asynchronous : whether reports of different rounds are put together
+    """
+
+    def __init__(
+        self, task: Task, nodes: int, asynchronous: bool, state: dict[str, Any] | None
+    ) -> None:
+        self._task = task
+        self._nodes = nodes
+        self._asynchronous = asynchronous
+        self._pending: dict[tuple[Any, ...], dict[NodeId, Report]] = state or {}
+
+    @override
+    def on_batch(self, values: list[Report]) -> tuple[Iterable[Row], bool]:
+        rows: list[Row] = []
+        for report in values:
+            key = self._key(report)
+            reports = self._pending.setdefault(key, {})
+            reports[report.node] = report
+            if len(reports) == (1 if report.learner == POOLED else self._nodes):
+                del self._pending[key]
+                rows.extend(self._rows([reports[node] for node in sorted(reports)]))
+        return rows, self.RETAIN
+
+    def _key(self, report: Report) -> tuple[Any, ...]:
+        round = -1 if self._asynchronous else report.round
+        return report.learner, round, report.final
+
+    def _rows(self, reports: list[Report]) -> list[Row]:
+        network = self._network_row(reports)
+        if reports[0].learner == POOLED:
+            return [network]
+        if len(reports) > FEW_NODES and not reports[0].final:
+            return [network]
+        return [network, *(self._node_row(report) for report in reports)]
+
+    def _network_row(self, reports: list[Report]) -> Row:
+        totals = add_totals([r.totals for r in reports])
+        held = [r.held for r in reports if r.held is not None]
+        row = self._row(
+            reports[0],
+            totals,
+            add_totals([r.window for r in reports]),
+            add_totals(held) if held else None,
+        )
+        row["round"] = max(r.round for r in reports)
+        row["samples"] = sum(r.samples for r in reports)
+        row["messages"] = sum(r.messages for r in reports)
+        row["bytes"] = sum(r.bytes for r in reports)
+        row["disagreement"] = _spread([r.parameters for r in reports])
+        confusion = totals if not held else add_totals(held)
+        row["confusion"] = confusion["counts"].tolist() if "counts" in confusion else None
+        return row
+
+    def _node_row(self, report: Report) -> Row:
+        return self._row(report, report.totals, report.window, report.held) | {
+            "node": report.node
+        }
+
+    def _row(
+        self,
+        report: Report,
+        totals: Mapping[str, Array],
+        window: Mapping[str, Array],
+        held: Mapping[str, Array] | None,
+    ) -> Row:
+        return {
+            "round": report.round,
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "learner": report.learner,
+            "node": None,
+            "samples": report.samples,
+            "scores": scores(self._task, totals),
+            "window": scores(self._task, window),
+            "held": None if held is None else scores(self._task, held),
+            "disagreement": None,
+            "messages": report.messages,
+            "bytes": report.bytes,
+            "confusion": None,
+            "final": report.final,
+        }
+
+    @override
+    def snapshot(self) -> dict[str, Any]:
+        return {key: dict(reports) for key, reports in self._pending.items()}
+
+
+def _spread(parameters: list[Array | None]) -> dict[str, float] | None:
+    vectors = [p for p in parameters if p is not None]
+    if not vectors:
+        return None
+    spread = disagreement(vectors)
+    return {"max": spread.max, "mean": spread.mean}
+
+

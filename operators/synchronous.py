@@ -1,0 +1,170 @@
+"""The node in synchronous time: rounds in step with ticks, and with the neighbours."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from bytewax.operators import StatefulBatchLogic
+from typing_extensions import override
+
+from anabranch.protocol import Message, NodeId
+from anabranch.stream import End, Share
+from operators.items import Ack, Done, Outgoing, Parcel
+from operators.node_core import Event, NodeCore, freeze_message
+from operators.node_plan import NodePlan, reports_at
+
+__all__ = ["SynchronousNode"]
+
+Incoming = Share | End | Parcel
+
+
+class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
+    """Perform round t when tick t and the neighbours' parcels of round t are here.
+
+    Nothing depends on the order of arrival: shares wait by (tick, partition), parcels by
+    (round, sender); parcels of rounds already passed are ignored. A node rebuilt from a
+    snapshot sends its last two broadcasts again, since neighbours, rebuilt from the same
+    snapshot, are at most one exchange apart.
+    """
+
+    def __init__(self, plan: NodePlan, node: NodeId, state: dict[str, Any] | None) -> None:
+        self.core = NodeCore(plan, node, state["core"] if state else None)
+        self.plan = plan
+        self.round = 0
+        self.waiting = False
+        self.done = False
+        self.shares: dict[int, dict[str, Share]] = {}
+        self.ends: dict[str, int] = {}
+        self.inbox: dict[int, dict[NodeId, Parcel]] = {}
+        self.heard: dict[NodeId, Message] = {}
+        self.sent: list[Outgoing] = []
+        self._rebuilt = state is not None
+        if state:
+            self._restore(state)
+
+    @override
+    def on_batch(self, values: list[Incoming]) -> tuple[Iterable[Event], bool]:
+        for value in values:
+            if isinstance(value, Parcel):
+                self._receive(value)
+            elif isinstance(value, Share):
+                if value.tick >= self.round:
+                    self.shares.setdefault(value.tick, {})[value.partition] = value
+            else:
+                self.ends[value.partition] = value.last_tick
+        return self._advance(), self.RETAIN
+
+    def _receive(self, parcel: Parcel) -> None:
+        if parcel.round >= self.round:
+            if parcel.message is not None:
+                freeze_message(parcel.message)
+            self.inbox.setdefault(parcel.round, {})[parcel.sender] = parcel
+
+    def _advance(self) -> list[Event]:
+        events: list[Event] = []
+        while not self.done:
+            if not self.waiting:
+                if self._past_the_end():
+                    events.extend(self._finish())
+                    break
+                if not self._tick_is_here():
+                    break
+                events.extend(self._learn_and_send())
+            if not self._parcels_are_here():
+                break
+            events.extend(self._combine())
+        return events
+
+    def _past_the_end(self) -> bool:
+        last = self.plan.last_round(self.ends)
+        return last is not None and self.round > last
+
+    def _tick_is_here(self) -> bool:
+        here = self.shares.get(self.round, {})
+        return all(
+            part in here or self.round > self.ends.get(part, self.round)
+            for part in self.plan.partitions
+        )
+
+    def _learn_and_send(self) -> list[Event]:
+        here = self.shares.pop(self.round, {})
+        events = self.core.learn(self.round, [here[part] for part in sorted(here)])
+        if self.plan.policy.exchanges(self.round):
+            outgoing = self.core.send(self.round)
+            previous = [o for o in self.sent if o.parcel.round == self._last_sent()]
+            self.sent = previous + outgoing
+            events.extend(outgoing)
+        self.waiting = True
+        return events
+
+    def _last_sent(self) -> int:
+        return max((o.parcel.round for o in self.sent), default=-1)
+
+    def _parcels_are_here(self) -> bool:
+        if not self.plan.policy.exchanges(self.round):
+            return True
+        return len(self.inbox.get(self.round, ())) == len(self.core.neighbours)
+
+    def _combine(self) -> list[Event]:
+        parcels = self.inbox.pop(self.round, {})
+        for sender, parcel in parcels.items():
+            if parcel.message is not None:
+                self.heard[sender] = parcel.message
+            elif not parcel.unchanged:
+                self.heard.pop(sender, None)
+        exchanged = self.plan.policy.exchanges(self.round)
+        inbox = {n: self.heard[n] for n in sorted(self.heard)} if exchanged else {}
+        self.core.combine(self.round, inbox)
+        events = self._after_round()
+        self.round += 1
+        self.waiting = False
+        return events
+
+    def _after_round(self) -> list[Event]:
+        events: list[Event] = []
+        if (self.round + 1) % self.plan.ack_every == 0:
+            events.append(Ack(self.core.node, self.round))
+        if reports_at(self.round, self.plan.report_every):
+            events.extend(self.core.reports(self.round, final=False))
+        return events
+
+    def _finish(self) -> list[Event]:
+        self.done = True
+        return [
+            *self.core.reports(self.round - 1, final=True),
+            *self.core.final(self.round - 1, dict(self.ends)),
+            Done(self.core.node),
+        ]
+
+    @override
+    def notify_at(self) -> datetime | None:
+        return datetime.now(UTC) if self._rebuilt else None
+
+    @override
+    def on_notify(self) -> tuple[Iterable[Event], bool]:
+        self._rebuilt = False
+        again: list[Event] = [Ack(self.core.node, self.round - 1), *self.sent]
+        if self.done:
+            again.append(Done(self.core.node))
+        return again + self._advance(), self.RETAIN
+
+    @override
+    def snapshot(self) -> dict[str, Any]:
+        return {
+            "schema": 1,
+            "core": self.core.export(),
+            "place": (self.round, self.waiting, self.done),
+            "shares": {tick: dict(parts) for tick, parts in self.shares.items()},
+            "ends": dict(self.ends),
+            "inbox": {round: dict(parcels) for round, parcels in self.inbox.items()},
+            "heard": dict(self.heard),
+            "sent": list(self.sent),
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.round, self.waiting, self.done = state["place"]
+        self.shares = {tick: dict(parts) for tick, parts in state["shares"].items()}
+        self.ends = dict(state["ends"])
+        self.inbox = {round: dict(parcels) for round, parcels in state["inbox"].items()}
+        self.heard = dict(state["heard"])
+        self.sent = list(state["sent"])

@@ -1,0 +1,81 @@
+"""Law 1: the dataflow gives what the reference loop gives, bit for bit."""
+
+import pytest
+
+from anabranch.exchange import Policy
+from anabranch.placement import Placement
+from tests.operators.flows import run_flow, run_loop
+from tests.operators.toy import ToySource
+from tests.operators.toy_job import NAMES, toy_plan
+
+
+def compare(source, plan, rule="round-robin", **how):
+    placement = Placement(NAMES, rule, tuple(source.names))
+    reference = run_loop(source, plan, placement)
+    ran = run_flow(source, plan, placement, **how)
+    assert ran.models.keys() - {"pooled"} == set(NAMES)
+    for node in NAMES:
+        assert ran.models[node] == reference.learners[node].w.tobytes(), node
+    row = ran.final_row()
+    assert row["messages"] == reference.messages
+    assert row["bytes"] == reference.bytes
+    assert row["round"] + 1 == reference.rounds
+    assert row["samples"] == sum(source.rows)
+    return ran
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("rule", ["round-robin", "hash", "partition"])
+def test_every_placement_and_both_worker_counts(workers, rule):
+    source = ToySource([200, 90, 0], 14)
+    compare(source, toy_plan(source.names, final_rounds=2), rule, workers=workers)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Policy(every=3),
+        Policy(every=3, always_until=5),
+        Policy("event", tolerance=0.05),
+        Policy("event", every=2, tolerance=0.2, always_until=3),
+    ],
+)
+def test_every_communication_policy(policy):
+    source = ToySource([300], 7)
+    compare(source, toy_plan(source.names, policy=policy), workers=2)
+
+
+def test_event_triggered_exchange_sends_less_and_still_learns():
+    source = ToySource([600], 7)
+    always = compare(source, toy_plan(source.names))
+    event = compare(source, toy_plan(source.names, policy=Policy("event", tolerance=0.1)))
+    assert event.final_row()["messages"] < always.final_row()["messages"] / 2
+    assert event.final_row()["scores"]["Accuracy"] > always.final_row()["scores"]["Accuracy"] - 0.05
+
+
+def test_a_single_row_a_tick_and_ticks_larger_than_the_source():
+    for per_tick in (1, 1000):
+        source = ToySource([23, 5], per_tick)
+        compare(source, toy_plan(source.names), "hash", ticks_ahead=1)
+
+
+def test_nothing_to_learn_ends_too():
+    source = ToySource([0, 0], 5)
+    ran = compare(source, toy_plan(source.names))
+    assert ran.final_row()["samples"] == 0
+
+
+def test_the_pooled_companion_learns_every_row_in_order():
+    source = ToySource([120], 8)
+    plan = toy_plan(source.names)
+    ran = compare(source, plan)
+    from tests.operators.toy import ToyLearner, rows
+
+    alone = ToyLearner(3)
+    for start in range(0, 120, 8):
+        alone.learn(*rows(0, start, 8))
+        alone.combine(0, {}, {})
+    for _ in range(plan.weights.graph.diameter):
+        alone.combine(0, {}, {})
+    assert ran.models["pooled"] == alone.w.tobytes()
+    assert ran.final_row("pooled")["samples"] == 120
