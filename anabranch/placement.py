@@ -63,9 +63,13 @@ class Placement:
 
 def split(block: Block, indices: Array, nodes: Sequence[NodeId]) -> list[Share]:
     """Cut a block into one share a node; the order of a node's rows is kept."""
-    order = np.argsort(indices, kind="stable")
+    small = np.int16 if len(nodes) < 1 << 15 else np.int64  # int16 is sorted by radix
+    order = np.argsort(indices.astype(small), kind="stable")
     ends = np.cumsum(np.bincount(indices, minlength=len(nodes))).tolist()
-    X, y, positions = (freeze(a[order]) for a in (block.X, block.y, block.positions))
+    # take() moves whole rows twice as fast as indexing does
+    X, y, positions = (
+        freeze(np.take(a, order, axis=0)) for a in (block.X, block.y, block.positions)
+    )
     held = None if block.held is None else freeze(block.held[order])
     shares, start = [], 0
     for node, end in zip(nodes, ends, strict=True):

@@ -1,0 +1,57 @@
+"""Rows as columns of numbers, ready to be drawn."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from anabranch.protocol import Array
+from pipelines.report.choose import thin
+from pipelines.report.rows import SCOPES, Row, value
+from pipelines.report.runs import Run
+
+__all__ = ["Clock", "column", "metric_columns", "offered"]
+
+
+class Clock:
+    """Tells how many samples the network had seen in a round, for a shared axis."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rounds = [row.round for row in rows]
+        self._samples = [row.samples for row in rows]
+
+    def samples(self, row: Row) -> float:
+        """Give the network's samples at the row's round, its own where none is known."""
+        at = bisect_right(self._rounds, row.round) - 1
+        return float(self._samples[at] if at >= 0 else row.samples)
+
+
+def column(rows: Sequence[Row], read: Callable[[Row], float | None]) -> Array:
+    """Read one number a row as float64, NaN where there is none."""
+    found = [read(row) for row in rows]
+    return np.array([np.nan if item is None else item for item in found], dtype=np.float64)
+
+
+def offered(run: Run) -> list[tuple[str, str]]:
+    """Give the (scope, metric) pairs that the run's last rows have, the headline one first."""
+    last = [rows[-1] for rows in run.network.values() if rows]
+    return [
+        (scope, metric)
+        for scope in SCOPES
+        for metric in run.metrics
+        if any(metric in (getattr(row, scope) or {}) for row in last)
+    ]
+
+
+def metric_columns(
+    rows: Sequence[Row], clock: Clock, pairs: Sequence[tuple[str, str]]
+) -> dict[str, Array]:
+    """Give "samples" and one column a pair, named scope.metric, of at most `POINTS` rows."""
+    kept = thin(rows)
+    columns = {"samples": column(kept, clock.samples)}
+    for scope, metric in pairs:
+        columns[f"{scope}.{metric}"] = column(
+            kept,
+            lambda row, s=scope, m=metric: value(row, s, m),  # type: ignore[misc]
+        )
+    return columns
