@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anabranch.model_file import load, save
-    from anabranch.simulate import simulate
 
-__all__ = ["load", "save", "simulate"]
+__all__ = ["load", "save"]
 
 _HOMES = {
     "load": "anabranch.model_file",
     "save": "anabranch.model_file",
-    "simulate": "anabranch.simulate",
 }
 
 

@@ -5,6 +5,7 @@ parcel to its receiver's worker, in this process or another. Parcels in the queu
 in a crash, on purpose: a node rebuilt from a snapshot sends its last two again.
 """
 
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -18,6 +19,7 @@ from operators.items import Outgoing, Parcel
 __all__ = ["FeedbackSink", "FeedbackSource"]
 
 _AT_ONCE = datetime(2000, 1, 1, tzinfo=UTC)
+_NAP = 0.00005
 _PATIENCE = 200
 """Empty polls after which the source falls back to Bytewax's own 1 ms pause."""
 
@@ -58,6 +60,9 @@ class _Source(StatelessSourcePartition[tuple[str, Parcel]]):
             outgoing = self._queue.popleft()
             batch.extend((self._keys[to], outgoing.parcel) for to in outgoing.receivers)
         self._idle = 0 if batch else self._idle + 1
+        if self._idle:
+            # Other workers, here and in other processes, need the core to answer.
+            time.sleep(_NAP)
         return batch
 
     @override

@@ -1,0 +1,21 @@
+"""The command line: `anabranch run`, `check`, `report`, `describe`, `predict`."""
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; ends by SystemExit.
+
+    Exit codes: 0 done, 1 crash, 2 wrong use, 3 stopped by bad input, 4 a peer process was
+    lost, 130 interrupted.
+    """
+    from pipelines.cli.app import app
+
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    # Accepted anywhere, for whoever adds it to the end of a command that failed.
+    if "--traceback" in words:
+        words = ["--traceback", *(word for word in words if word != "--traceback")]
+    app(words, prog_name="anabranch")

@@ -1,0 +1,5 @@
+"""`python -m pipelines.cli` is the `anabranch` command."""
+
+from pipelines.cli import main
+
+main()

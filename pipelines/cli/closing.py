@@ -1,0 +1,96 @@
+"""The last words of a run: scores, dead letters, where the report is; or why it failed."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from pipelines.cli.guard import complain
+from pipelines.config import Job
+from pipelines.run_dir import RunDirectory
+from pipelines.supervise import BAD_INPUT, Outcome
+
+__all__ = ["print_closing", "print_failure", "score_table"]
+
+_TAIL = 15
+_BAD_INPUT = re.compile(r"BadInputError: (.*)")
+_LEARNERS = {"cooperative": 0, "local": 1, "pooled": 2}
+
+
+def print_closing(job: Job, run_dir: RunDirectory, outcome: Outcome, console: Console) -> None:
+    """Print the scores, the dead letters and the path of the report."""
+    rows = run_dir.final_rows()
+    if rows:
+        console.print(score_table(rows))
+    summary = run_dir.read_summary() or {}
+    for line in _facts(job, run_dir, outcome, summary):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def score_table(rows: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Make a table of every learner's scores over the whole network.
+
+    Scores on held-back rows are shown where there are any, otherwise those of the stream.
+    """
+    held = any(row.get("held") for row in rows.values())
+    table = Table(title="held-back rows" if held else "each sample predicted before it is learned")
+    table.add_column("learner")
+    table.add_column("samples", justify="right")
+    shown = {
+        name: (row.get("held") if held else row.get("scores")) or {} for name, row in rows.items()
+    }
+    metrics = list(dict.fromkeys(metric for scores in shown.values() for metric in scores))
+    for metric in metrics:
+        table.add_column(metric, justify="right")
+    for name in sorted(rows, key=lambda name: (_LEARNERS.get(name, len(_LEARNERS)), name)):
+        values = [_figure(shown[name].get(metric)) for metric in metrics]
+        table.add_row(name, f"{rows[name].get('samples', 0):,}", *values)
+    return table
+
+
+def print_failure(job: Job, run_dir: RunDirectory, outcome: Outcome) -> None:
+    """Print on standard error why a run failed: the record, or the end of each process's log."""
+    complain(f"{job.job.name}: {outcome.reason}")
+    logs = {process: _log_lines(run_dir, process) for process in range(job.parallel.processes)}
+    if outcome.code == BAD_INPUT:
+        found = (_BAD_INPUT.search(line) for lines in logs.values() for line in lines)
+        record = next((match[1] for match in found if match), None)
+        if record is not None:
+            complain(record)
+            return
+    for process, lines in logs.items():
+        if lines:
+            complain(f"--- the last lines of {run_dir.log(process)}")
+            complain("\n".join(lines[-_TAIL:]))
+
+
+def _log_lines(run_dir: RunDirectory, process: int) -> list[str]:
+    log = run_dir.log(process)
+    return log.read_text(errors="replace").splitlines() if log.exists() else []
+
+
+def _facts(
+    job: Job, run_dir: RunDirectory, outcome: Outcome, summary: Mapping[str, Any]
+) -> list[str]:
+    lines = []
+    if summary:
+        lines.append(
+            f"{summary.get('samples', 0):,} samples in {summary.get('seconds', 0):.1f} s, "
+            f"{summary.get('rate', 0):,.0f}/s, {summary.get('rounds', 0):,} rounds"
+        )
+    dead = summary.get("dead_letters") or {}
+    if dead:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(dead.items()))
+        lines.append(f"{sum(dead.values()):,} dead letters ({reasons}): {job.output.dead_letters}")
+    if outcome.signalled:
+        how = "--resume continues it" if job.recovery.dir else "without recovery.dir it ends here"
+        lines.append(f"stopped by a signal; {how}")
+    if run_dir.report.exists():
+        lines.append(f"report: {run_dir.report}")
+    return lines
+
+
+def _figure(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, int | float) else "-"

@@ -1,0 +1,127 @@
+"""How far a run has come: a bar on a terminal, a line every few seconds elsewhere."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from pipelines.cli.tail import Follower
+
+__all__ = ["Display", "describe_status", "make_display"]
+
+_LINE_EVERY = 5.0
+_BAR_EVERY = 0.25
+
+
+class Display(Protocol):
+    """Something that shows the status of a run while it lasts."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def update(self) -> None:
+        """Look at the run directory and show what is new; may be called often."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Print a line that stays."""
+        ...
+
+
+def make_display(console: Console, follower: Follower, *, bounded: bool) -> Display:
+    """Choose a bar for a bounded run on a terminal, lines for everything else."""
+    return Bar(console, follower) if console.is_terminal and bounded else Lines(console, follower)
+
+
+def describe_status(status: Mapping[str, Any]) -> str:
+    """Put rate, scores, disagreement and dead letters in a few words.
+
+    >>> describe_status({"rate": 1234.5, "score": {"MAE": 0.12}, "disagreement": 0.5, "dead": 2})
+    '1,234/s  MAE 0.1200  disagreement 0.5  dead letters 2'
+    """
+    words = [f"{status.get('rate') or 0:,.0f}/s"]
+    words += [f"{name} {value:.4f}" for name, value in (status.get("score") or {}).items()]
+    apart = status.get("disagreement")
+    if isinstance(apart, Mapping):
+        apart = apart.get("mean")
+    if apart is not None:
+        words.append(f"disagreement {apart:.3g}")
+    if status.get("dead"):
+        words.append(f"dead letters {status['dead']:,}")
+    return "  ".join(words)
+
+
+class Lines:
+    """One line every few seconds."""
+
+    def __init__(self, console: Console, follower: Follower, every: float = _LINE_EVERY) -> None:
+        self._console, self._follower, self._every = console, follower, every
+        self._next = time.monotonic() + every
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+    def update(self) -> None:
+        """Print a line if it is time for one."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + self._every
+        status = self._follower.status()
+        if status is None:
+            self.say("starting")
+            return
+        total = status.get("rows_total")
+        of = f" of {total:,}" if total else ""
+        samples = f"round {status.get('round') or 0:,}  {status.get('samples', 0):,}{of} samples"
+        self.say(f"{samples}  {describe_status(status)}")
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+class Bar:
+    """A progress bar."""
+
+    def __init__(self, console: Console, follower: Follower) -> None:
+        self._follower = follower
+        columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        self._bar = Progress(
+            *columns,
+            TextColumn("{task.description}", markup=False),
+            console=console,
+            transient=True,
+        )
+        self._task = self._bar.add_task("starting", total=None)
+        self._next = 0.0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def update(self) -> None:
+        """Move the bar."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _BAR_EVERY
+        status = self._follower.status()
+        if status is not None:
+            self._bar.update(
+                self._task,
+                completed=status.get("samples", 0),
+                total=status.get("rows_total"),
+                description=describe_status(status),
+            )
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,101 @@
+"""`anabranch run`: a job from start to end."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from anabranch.errors import ConfigurationError
+from pipelines.cli.closing import print_closing, print_failure
+from pipelines.cli.guard import complain
+from pipelines.cli.progress import make_display
+from pipelines.cli.recovery import prepare_recovery
+from pipelines.cli.report import write_page
+from pipelines.cli.tail import Follower
+from pipelines.config import Job, load_job
+from pipelines.run_dir import RunDirectory
+from pipelines.run_summary import write_summary
+from pipelines.supervise import Outcome, supervise
+
+__all__ = ["run"]
+
+
+def run(
+    job: Annotated[
+        Path | None, typer.Argument(help="Job file (TOML); without it, the built-in job.")
+    ] = None,
+    learner: Annotated[str | None, typer.Option(help="Sets learner.kind.")] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Kind of generator, or path of a CSV or JSON Lines file.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Sets any key of the job file."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Sets parallel.workers.")] = None,
+    processes: Annotated[int | None, typer.Option(help="Sets parallel.processes.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue from the last snapshot.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier run in the run directory.")
+    ] = False,
+    on_bad_input: Annotated[
+        str | None, typer.Option(metavar="continue|stop", help="Sets output.on_bad_input.")
+    ] = None,
+) -> None:
+    """Run a job; without a job file, 20 nodes learn a synthetic set in a few seconds."""
+    if resume and overwrite:
+        raise ConfigurationError("--resume and --overwrite exclude each other; give one of them")
+    short = {
+        "learner.kind": learner,
+        "parallel.workers": workers,
+        "parallel.processes": processes,
+        "output.on_bad_input": on_bad_input,
+    }
+    overrides = [f"{key}={value}" for key, value in short.items() if value is not None]
+    resolved = load_job(job, [*(settings or []), *overrides], source=source)
+    run_dir = RunDirectory(Path(resolved.job.run_dir))
+    run_dir.check(resolved, resume=resume, overwrite=overwrite)
+    prepare_recovery(resolved, resume=resume, overwrite=overwrite)
+    run_dir.prepare(resolved, resume=resume, overwrite=overwrite)
+    raise typer.Exit(perform(resolved, run_dir, Console()))
+
+
+def perform(job: Job, run_dir: RunDirectory, console: Console) -> int:
+    """Run a prepared job to its end, show how it goes, and give the exit code."""
+    nodes = len(job.network.names)
+    console.print(
+        f"{job.job.name}: {nodes} nodes, {job.learner.kind}, {job.exchange.mode}; "
+        f"run directory {run_dir.path}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    follower, begin = Follower(run_dir, Path(job.output.dead_letters)), time.monotonic()
+    with make_display(console, follower, bounded=job.source.bounded) as display:
+        outcome = supervise(
+            run_dir.job,
+            job.parallel.processes,
+            log=run_dir.log,
+            restarts=job.parallel.restarts if job.recovery.dir else 0,
+            watch=display.update,
+            say=display.say,
+        )
+    write_summary(job, run_dir, seconds=time.monotonic() - begin, signalled=outcome.signalled)
+    return _close(job, run_dir, outcome, console)
+
+
+def _close(job: Job, run_dir: RunDirectory, outcome: Outcome, console: Console) -> int:
+    if job.output.report and run_dir.scores.exists():
+        try:
+            write_page([run_dir.path], run_dir.report)
+        except ConfigurationError as error:
+            complain(f"no report: {error}")
+    if outcome.code:
+        print_failure(job, run_dir, outcome)
+    else:
+        print_closing(job, run_dir, outcome, console)
+    return outcome.code

@@ -1,0 +1,42 @@
+"""Job configuration: sections and keys, defaults, checks, descriptions."""
+
+from pipelines.config.build import build_stream, build_weights
+from pipelines.config.describe import Key, describe_learner, describe_section
+from pipelines.config.durations import Duration
+from pipelines.config.load import build_job, default_job, from_json, load_job, to_json
+from pipelines.config.sections import (
+    Evaluation,
+    Exchange,
+    Job,
+    JobSection,
+    LearnerSection,
+    Network,
+    Output,
+    Parallel,
+    Recovery,
+    Source,
+)
+
+__all__ = [
+    "Duration",
+    "Evaluation",
+    "Exchange",
+    "Job",
+    "JobSection",
+    "Key",
+    "LearnerSection",
+    "Network",
+    "Output",
+    "Parallel",
+    "Recovery",
+    "Source",
+    "build_job",
+    "build_stream",
+    "build_weights",
+    "default_job",
+    "describe_learner",
+    "describe_section",
+    "from_json",
+    "load_job",
+    "to_json",
+]

@@ -1,0 +1,70 @@
+"""From keys to the things they name: the weighted network, the generator's stream."""
+
+from typing import TYPE_CHECKING, Protocol
+
+from anabranch.protocol import Array
+from pipelines.config.edges import read_edges
+from pipelines.config.sections import Network, Source
+
+if TYPE_CHECKING:
+    from anabranch.network import Weights
+
+__all__ = ["Stream", "build_stream", "build_weights"]
+
+
+class Stream(Protocol):
+    """A generator's samples, by position."""
+
+    @property
+    def features(self) -> int:
+        """Number of features."""
+        ...
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        ...
+
+    def block(self, start: int, count: int) -> tuple[Array, Array]:
+        """Give `count` samples from a position: X (n, d) and y (n,)."""
+        ...
+
+
+def build_stream(source: Source) -> Stream:
+    """Build the stream of a generator; `source.kind` must be one."""
+    from anabranch.synthetic import make_stream
+
+    options: dict[str, object] = {"seed": source.seed}
+    if source.kind == "wide":
+        options |= {"features": source.width, "noise": source.noise}
+    if source.kind == "drifting":
+        options |= {
+            "kind": source.drift,
+            "period": source.drift_every,
+            "ramp": source.drift_over,
+            "shift": source.drift_shift,
+        }
+    return make_stream(source.kind, **options)
+
+
+def build_weights(network: Network) -> "Weights":
+    """Build the graph and its combination weights, both checked.
+
+    Raises
+    ------
+    ConfigurationError, NetworkError
+        The graph cannot be built, is not connected, or does not lead to consensus.
+    """
+    from anabranch.network import build_graph, combination_weights
+
+    edges = None if network.edges is None else read_edges(network.edges)
+    graph = build_graph(
+        network.graph,
+        # The order given matters to a star, a ring and a path.
+        network.nodes if isinstance(network.nodes, tuple) else network.names,
+        degree=network.degree,
+        connectivity=network.connectivity,
+        seed=network.seed,
+        edges=edges,
+    )
+    return combination_weights(graph, network.weights)

@@ -1,0 +1,208 @@
+"""Checks between keys: what each key allows by itself is settled before."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from msgspec import NODEFAULT
+from msgspec.structs import fields
+
+from anabranch.errors import ConfigurationError
+from pipelines.config.build import build_stream, build_weights
+from pipelines.config.sections import Job
+from pipelines.config.wording import show
+
+__all__ = ["check_job"]
+
+_ONLY_FILES = ("paths", "label", "features", "follow", "shuffle", "split", "split_row")
+_ONLY_GENERATORS = ("rows", "partitions")
+_ONLY = {
+    "wide": ("width", "noise"),
+    "drifting": ("drift", "drift_every", "drift_over", "drift_shift"),
+}
+
+
+def check_job(job: Job) -> None:
+    """Check a job's keys against each other, and that its files are there.
+
+    Raises
+    ------
+    ConfigurationError
+        Two keys contradict each other, or one needs another.
+    NetworkError
+        The graph or its weights cannot be used.
+    """
+    for check in _CHECKS:
+        check(job)
+
+
+def _fail(message: str) -> NoReturn:
+    raise ConfigurationError(message)
+
+
+def _changed(section: object, key: str) -> bool:
+    default = next(f.default for f in fields(type(section)) if f.name == key)  # type: ignore[arg-type]
+    return default is not NODEFAULT and getattr(section, key) != default
+
+
+def _check_name(job: Job) -> None:
+    name = job.job.name
+    if not name or name in (".", "..") or any(sign in name for sign in "/\\\0"):
+        _fail(f"job.name is {show(name)}; it must be usable as the name of a folder")
+
+
+def _check_applicable(job: Job) -> None:
+    source = job.source
+    foreign = {kind: keys for kind, keys in _ONLY.items() if kind != source.kind}
+    if source.generated:
+        foreign["csv and jsonl"] = _ONLY_FILES
+    else:
+        foreign["generators"] = _ONLY_GENERATORS
+    for owner, keys in foreign.items():
+        for key in keys:
+            if _changed(source, key):
+                _fail(
+                    f"source.{key} is {show(getattr(source, key))}, but applies to {owner} only; "
+                    f"source.kind is {show(source.kind)}"
+                )
+
+
+def _check_paths(job: Job) -> None:
+    if job.source.generated:
+        return
+    if not job.source.paths:
+        _fail("source.paths is empty; it must name one or more files")
+    for path in job.source.paths:
+        if not Path(path).is_file():
+            _fail(f"source.paths has {show(path)}; there must be a file of that name")
+    names = [str(Path(path).resolve()) for path in job.source.paths]
+    twice = next((p for p, n in zip(job.source.paths, names, strict=True) if names.count(n) > 1), 0)
+    if twice:
+        _fail(f"source.paths has {show(twice)} twice; each file must be named once")
+
+
+def _check_fields(job: Job) -> None:
+    source, features = job.source, job.source.features
+    field = source.node.removeprefix("field:") if source.node.startswith("field:") else None
+    if field is not None and source.generated:
+        _fail(
+            f"source.node is {show(source.node)}, but generated samples have no fields; it "
+            "must be one of round-robin, hash, partition"
+        )
+    if field == source.label:
+        _fail(f"source.node names the label, {show(field)}; it must be another field")
+    if features is None:
+        return
+    if not features or len(set(features)) < len(features):
+        _fail(f"source.features is {show(features)}; it must name each feature once")
+    for name, key in ((source.label, "label"), (field, "node")):
+        if name in features:
+            _fail(f"source.features has {show(name)}, which is source.{key}; it must be left out")
+
+
+def _check_split(job: Job) -> None:
+    source = job.source
+    if source.split is None:
+        if source.split_row is not None:
+            _fail(f"source.split_row is {source.split_row}, but source.split names no file")
+        return
+    if source.split_row is None:
+        _fail("source.split needs source.split_row, the line of that file to use, from 0")
+    if len(source.paths) != 1:
+        _fail(f"source.split needs one file; source.paths names {len(source.paths)}")
+    _check_split_row(source.split, source.split_row)
+
+
+def _check_split_row(split: str, row: int) -> None:
+    if not Path(split).is_file():
+        _fail(f"source.split is {show(split)}; there must be a file of that name")
+    with open(split, "rb") as file:
+        lines = sum(1 for line in file if line.strip())
+    if row >= lines:
+        _fail(f"source.split_row is {row}; {split} has {lines} lines, so it must be below {lines}")
+
+
+def _check_endless(job: Job) -> None:
+    source = job.source
+    if source.follow:
+        for key in ("shuffle", "split"):
+            if getattr(source, key):
+                _fail(f"source.follow and source.{key} exclude each other; set one of them")
+        packed = next((path for path in source.paths if path.endswith(".gz")), None)
+        if packed:
+            _fail(f"source.follow cannot read {show(packed)}: a packed file does not grow")
+    if job.job.kind == "batch" and not source.bounded:
+        key = "source.rows" if source.generated else "source.follow"
+        _fail(
+            'job.kind is "batch", which needs a source that ends; '
+            f"{key} must be {'given' if source.generated else 'false'}"
+        )
+
+
+def _check_network(job: Job) -> None:
+    network = job.network
+    if network.graph != "edges" and network.edges is not None:
+        _fail(
+            f"network.edges is {show(network.edges)}, but network.graph is "
+            f'{show(network.graph)}; it must be "edges"'
+        )
+    for key in ("degree", "connectivity"):
+        if network.graph != "random" and _changed(network, key):
+            value = show(getattr(network, key))
+            _fail(
+                f"network.{key} is {value}, but applies to random graphs only; "
+                f"network.graph is {show(network.graph)}"
+            )
+    if network.connectivity is not None and _changed(network, "degree"):
+        _fail("network.degree and network.connectivity exclude each other; give one of them")
+    build_weights(network)
+
+
+def _check_ranks(job: Job) -> None:
+    if not job.source.generated:
+        return
+    given = build_stream(job.source).ranks
+    if job.learner.ranks < given:
+        _fail(
+            f"learner.ranks is {job.learner.ranks}; source.kind {show(job.source.kind)} has "
+            f"labels up to {given}, so it must be at least that"
+        )
+
+
+def _check_companions(job: Job) -> None:
+    companions = job.evaluation.companions
+    if len(set(companions)) < len(companions):
+        _fail(f"evaluation.companions is {show(companions)}; it must name each companion once")
+
+
+def _check_durations(job: Job) -> None:
+    for section, key in (("exchange", "stale_after"), ("exchange", "idle_every")):
+        value = getattr(getattr(job, section), key)
+        if value <= 0:
+            _fail(f"{section}.{key} is {show(value)}; it must be longer than 0s")
+
+
+def _check_outputs(job: Job) -> None:
+    output = job.output
+    if output.predictions is not None:
+        same = Path(output.predictions).resolve() == Path(output.dead_letters).resolve()
+        if same or not output.predictions:
+            _fail(
+                f"output.predictions is {show(output.predictions)}; it must be a file of its own, "
+                "not that of output.dead_letters"
+            )
+
+
+_CHECKS: tuple[Callable[[Job], None], ...] = (
+    _check_name,
+    _check_applicable,
+    _check_paths,
+    _check_fields,
+    _check_split,
+    _check_endless,
+    _check_ranks,
+    _check_network,
+    _check_companions,
+    _check_durations,
+    _check_outputs,
+)

@@ -1,0 +1,126 @@
+"""Defaults that depend on other keys."""
+
+import glob
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from math import ceil
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from anabranch.errors import ConfigurationError
+from pipelines.config.build import build_stream
+from pipelines.config.edges import read_edges
+from pipelines.config.learner import complete_learner
+from pipelines.config.sections import Job
+
+__all__ = ["DERIVED", "ROWS_PER_NODE", "derive"]
+
+ROWS_PER_NODE = 10
+"""Rows a node gets in a tick, on average, where the job does not say."""
+
+DERIVED: dict[str, str] = {
+    "job.run_dir": '"runs/{name}"',
+    "source.rows_per_tick": f"{ROWS_PER_NODE} x nodes / partitions",
+    "source.seed": "job.seed",
+    "network.nodes": "20, or the names in network.edges",
+    "network.graph": '"random", or "edges" where network.edges is given',
+    "network.seed": "job.seed",
+    "learner.ranks": "known for generators; required otherwise",
+    "exchange.mode": '"synchronous" on bounded sources, "asynchronous" on endless ones',
+    "output.dead_letters": '"{run_dir}/dead_letters.jsonl"',
+}
+"""What `describe` says of defaults that depend on other keys."""
+
+
+def derive(job: Job, given: Collection[str], learners: Mapping[str, type] | None = None) -> Job:
+    """Fill in the defaults that depend on other keys.
+
+    Parameters
+    ----------
+    given : the keys that the job states, as "section.key"; these are kept
+    learners : learners by name; the registry unless given
+
+    Raises
+    ------
+    ConfigurationError
+        A key is missing that has no default here, or cannot be used.
+    """
+    job = replace(job, job=replace(job.job, run_dir=_run_dir(job)))
+    job = _network(_source_files(job), given)
+    job = _ticks(job, given)
+    job = _small_defaults(job, given)
+    return _learner(job, given, learners)
+
+
+def _run_dir(job: Job) -> str:
+    now = datetime.now().strftime("%Y%m%d-%H%M%S")
+    try:
+        return job.job.run_dir.format(name=job.job.name, time=now)
+    except (KeyError, IndexError, ValueError, AttributeError):
+        raise ConfigurationError(
+            f'job.run_dir is "{job.job.run_dir}"; it may hold {{name}} and {{time}}, '
+            "and no other braces"
+        ) from None
+
+
+def _source_files(job: Job) -> Job:
+    paths: list[str] = []
+    for path in job.source.paths:
+        wild = any(sign in path for sign in "*?[") and not Path(path).exists()
+        found = sorted(glob.glob(path)) if wild else [path]
+        if not found:
+            raise ConfigurationError(f'source.paths has "{path}", which no file matches')
+        paths.extend(found)
+    return replace(job, source=replace(job.source, paths=tuple(paths)))
+
+
+def _network(job: Job, given: Collection[str]) -> Job:
+    network = job.network
+    if network.edges is not None and "network.graph" not in given:
+        network = replace(network, graph="edges")
+    if network.graph == "edges" and network.edges is not None and "network.nodes" not in given:
+        network = replace(network, nodes=_names_in(network.edges))
+    if "network.seed" not in given:
+        network = replace(network, seed=job.job.seed)
+    return replace(job, network=network)
+
+
+def _names_in(edges: str) -> tuple[str, ...]:
+    from anabranch.network import build_graph
+
+    return build_graph("edges", (), edges=read_edges(edges)).nodes
+
+
+def _ticks(job: Job, given: Collection[str]) -> Job:
+    if "source.rows_per_tick" in given:
+        return job
+    partitions = job.source.partitions if job.source.generated else max(1, len(job.source.paths))
+    rows = max(1, ceil(ROWS_PER_NODE * len(job.network.names) / partitions))
+    return replace(job, source=replace(job.source, rows_per_tick=rows))
+
+
+def _small_defaults(job: Job, given: Collection[str]) -> Job:
+    if "source.seed" not in given:
+        job = replace(job, source=replace(job.source, seed=job.job.seed))
+    if "exchange.mode" not in given and not job.source.bounded:
+        job = replace(job, exchange=replace(job.exchange, mode="asynchronous"))
+    if not job.output.dead_letters:
+        place = str(Path(job.job.run_dir) / "dead_letters.jsonl")
+        job = replace(job, output=replace(job.output, dead_letters=place))
+    return job
+
+
+def _learner(job: Job, given: Collection[str], learners: Mapping[str, type] | None) -> Job:
+    features = None
+    if job.source.generated:
+        stream = build_stream(job.source)
+        features = stream.features
+        if "learner.ranks" not in given:
+            job = replace(job, learner=replace(job.learner, ranks=stream.ranks))
+    elif "learner.ranks" not in given:
+        raise ConfigurationError(
+            "learner.ranks is missing; it must be a whole number at least 2, the number of "
+            "ranks: labels are 1 to ranks"
+        )
+    return replace(job, learner=complete_learner(job, features, learners))

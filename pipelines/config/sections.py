@@ -1,0 +1,222 @@
+"""What a job file may hold: its sections and keys, with defaults and meanings."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from anabranch.protocol import NodeId
+from pipelines.config.durations import Duration
+from pipelines.config.source import GENERATORS, Count, Seed, Source, Whole
+
+__all__ = [
+    "GENERATORS",
+    "Evaluation",
+    "Exchange",
+    "Job",
+    "JobSection",
+    "LearnerSection",
+    "Network",
+    "Output",
+    "Parallel",
+    "Recovery",
+    "Source",
+]
+
+
+class JobSection(Struct, frozen=True, forbid_unknown_fields=True):
+    """The job as a whole."""
+
+    name: Annotated[str, Meta(description="Name of the job, used for its run directory.")] = "job"
+    run_dir: Annotated[
+        str,
+        Meta(
+            description="Folder for everything the run leaves behind; {name} and {time} are "
+            "replaced. A folder that holds a run is not used again without --overwrite."
+        ),
+    ] = "runs/{name}"
+    seed: Annotated[
+        Seed, Meta(description="Seed of every random draw that has no seed of its own.")
+    ] = 0
+    kind: Annotated[
+        Literal["stream", "batch"],
+        Meta(
+            description="stream: each sample is predicted, scored, then learned; batch: nodes "
+            "load their shards, run exchange.rounds rounds, and are scored on held-back rows."
+        ),
+    ] = "stream"
+
+
+class Network(Struct, frozen=True, forbid_unknown_fields=True):
+    """The nodes, who speaks to whom, and with what weight."""
+
+    nodes: Annotated[
+        Count | tuple[NodeId, ...],
+        Meta(description="Number of nodes (named n00, n01, ...), or a list of their names."),
+    ] = 20
+    graph: Annotated[
+        Literal["random", "complete", "ring", "path", "star", "grid", "edges"],
+        Meta(description="Shape of the network; edges takes it from the file network.edges."),
+    ] = "random"
+    degree: Annotated[
+        Annotated[float, Meta(gt=0)],
+        Meta(description="Mean number of neighbours in a random graph."),
+    ] = 4.0
+    connectivity: Annotated[
+        Annotated[float, Meta(gt=0, le=100)] | None,
+        Meta(
+            description="Per cent of all possible edges that a random graph has; given instead "
+            "of network.degree."
+        ),
+    ] = None
+    edges: Annotated[
+        str | None,
+        Meta(description="File with two node names a line, separated by blanks or a comma."),
+    ] = None
+    weights: Annotated[
+        Literal["metropolis-hastings", "metropolis", "laplacian"],
+        Meta(
+            description="Rule of the combination weights; metropolis is the paper's, and is "
+            "refused on graphs where it does not lead to consensus."
+        ),
+    ] = "metropolis-hastings"
+    seed: Annotated[Seed, Meta(description="Seed of a random graph.")] = 0
+
+    @property
+    def names(self) -> tuple[NodeId, ...]:
+        """The names of all nodes, sorted.
+
+        >>> Network(nodes=3).names
+        ('n00', 'n01', 'n02')
+        """
+        if isinstance(self.nodes, tuple):
+            return tuple(sorted(self.nodes))
+        from anabranch.network import node_names
+
+        return tuple(node_names(self.nodes))
+
+
+class LearnerSection(Struct, frozen=True, forbid_unknown_fields=True):
+    """The algorithm every node runs; further keys are options of that algorithm."""
+
+    kind: Annotated[str, Meta(description="Name of the learner.")] = "dsvor"
+    ranks: Annotated[
+        Annotated[int, Meta(ge=2)],
+        Meta(description="Number of ranks; labels are 1 to ranks."),
+    ] = 2
+    options: dict[str, Any] = field(default_factory=dict)
+    """Every other argument of the learner's constructor, by name."""
+
+
+class Exchange(Struct, frozen=True, forbid_unknown_fields=True):
+    """When nodes exchange parameters, and how they keep time."""
+
+    mode: Annotated[
+        Literal["synchronous", "asynchronous"],
+        Meta(
+            description="synchronous: rounds in step with ticks, deterministic; asynchronous: "
+            "a node never waits for another."
+        ),
+    ] = "synchronous"
+    every: Annotated[Count, Meta(description="Rounds from one exchange to the next.")] = 1
+    policy: Annotated[
+        Literal["every", "event"],
+        Meta(
+            description="every: speak in each exchange; event: only when the parameters moved "
+            "by more than exchange.tolerance since the last time."
+        ),
+    ] = "every"
+    tolerance: Annotated[
+        Annotated[float, Meta(ge=0)],
+        Meta(description="Relative move that makes a node speak under exchange.policy = event."),
+    ] = 0.01
+    rounds: Annotated[Count, Meta(description="Rounds of a batch job.")] = 1000
+    final_rounds: Annotated[
+        Whole,
+        Meta(description="Rounds of a stream job after its last tick, for nodes to agree."),
+    ] = 0
+    ticks_ahead: Annotated[
+        Count,
+        Meta(description="Ticks a partition may run ahead of the slowest node; bounds memory."),
+    ] = 16
+    stale_after: Annotated[
+        Duration,
+        Meta(description="Silence after which a neighbour is left out (asynchronous)."),
+    ] = Duration(5)
+    idle_every: Annotated[
+        Duration,
+        Meta(description="Time between exchanges of a node without samples (asynchronous)."),
+    ] = Duration(1)
+    transport: Annotated[
+        Literal["local"], Meta(description="How parameters travel: inside the cluster.")
+    ] = "local"
+
+
+class Evaluation(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is scored, how often, and against what."""
+
+    window: Annotated[
+        Count, Meta(description="Newest samples of a node that the windowed scores cover.")
+    ] = 1000
+    every: Annotated[Count, Meta(description="Rounds from one row of scores to the next.")] = 100
+    companions: Annotated[
+        tuple[Literal["local", "pooled"], ...],
+        Meta(
+            description="Learners run beside the network for comparison: local (each node "
+            "alone, no exchange) and pooled (one node sees every sample)."
+        ),
+    ] = ()
+
+
+class Output(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a run writes, and what it does with bad records."""
+
+    predictions: Annotated[
+        str | None, Meta(description="JSON Lines file for every prediction; none: not written.")
+    ] = None
+    dead_letters: Annotated[
+        str, Meta(description="JSON Lines file for records that could not be used, and why.")
+    ] = ""
+    report: Annotated[bool, Meta(description="Write report.html at the end.")] = True
+    models: Annotated[bool, Meta(description="Write one model file a node at the end.")] = True
+    on_bad_input: Annotated[
+        Literal["continue", "stop"],
+        Meta(description="On a bad record: count it and continue, or stop with exit code 3."),
+    ] = "continue"
+
+
+class Recovery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Snapshots, from which a job continues after a stop or a crash."""
+
+    dir: Annotated[str | None, Meta(description="Folder for snapshots; none: no recovery.")] = None
+    snapshot_every: Annotated[Duration, Meta(description="Time between snapshots.")] = Duration(10)
+    backup_every: Annotated[
+        Duration, Meta(description="How long replaced snapshots are kept, for a backup's sake.")
+    ] = Duration(0)
+
+
+class Parallel(Struct, frozen=True, forbid_unknown_fields=True):
+    """Workers and processes on this machine."""
+
+    workers: Annotated[
+        Count,
+        Meta(description="Threads a process; they share the interpreter's lock."),
+    ] = 1
+    processes: Annotated[Count, Meta(description="Processes; they share nothing.")] = 1
+    restarts: Annotated[
+        Whole,
+        Meta(description="Times the processes are restarted from recovery after a crash."),
+    ] = 3
+
+
+class Job(Struct, frozen=True, forbid_unknown_fields=True):
+    """A job, every default filled in."""
+
+    source: Source
+    job: JobSection = JobSection()
+    network: Network = Network()
+    learner: LearnerSection = field(default_factory=LearnerSection)
+    exchange: Exchange = Exchange()
+    evaluation: Evaluation = Evaluation()
+    output: Output = Output()
+    recovery: Recovery = Recovery()
+    parallel: Parallel = Parallel()

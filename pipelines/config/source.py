@@ -1,0 +1,100 @@
+"""The section [source], and the numbers that all sections share."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+__all__ = ["GENERATORS", "Count", "Seed", "Source", "Whole"]
+
+GENERATORS = ("linear", "nonlinear", "drifting", "wide")
+
+Count = Annotated[int, Meta(ge=1)]
+Whole = Annotated[int, Meta(ge=0)]
+Seed = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+
+
+class Source(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where samples come from, and which node each belongs to."""
+
+    kind: Annotated[
+        Literal["csv", "jsonl", "linear", "nonlinear", "drifting", "wide"],
+        Meta(
+            description="csv and jsonl read files (plain or .gz); linear and nonlinear are the "
+            "two synthetic sets of the dSVOR paper, drifting moves its thresholds, wide has "
+            "many features."
+        ),
+    ]
+    paths: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Files, each one a partition; * and ? are expanded. Relative to the "
+            "folder the command is started in."
+        ),
+    ] = ()
+    label: Annotated[str, Meta(description="Field that holds the label, a rank from 1.")] = "y"
+    features: Annotated[
+        tuple[str, ...] | None,
+        Meta(description="Fields used as features, in this order; all but label and node if none."),
+    ] = None
+    node: Annotated[
+        Annotated[str, Meta(pattern=r"^(round-robin|hash|partition|field:.+)$")],
+        Meta(
+            description="Node of a sample: round-robin (record number modulo nodes), hash (of "
+            "partition and record number), partition (i-th partition to i-th node, modulo "
+            "nodes), field:NAME (the node named in that field)."
+        ),
+    ] = "round-robin"
+    follow: Annotated[
+        bool, Meta(description="Keep reading as the files grow; the job is then endless.")
+    ] = False
+    shuffle: Annotated[
+        bool, Meta(description="Read a file's records in random order, drawn from source.seed.")
+    ] = False
+    split: Annotated[
+        str | None,
+        Meta(
+            description="File of holdouts: each line the 0-based numbers of the records held "
+            "back for scoring, separated by commas."
+        ),
+    ] = None
+    split_row: Annotated[
+        Whole | None, Meta(description="Which line of source.split to use, from 0.")
+    ] = None
+    rows: Annotated[
+        Count | None, Meta(description="Samples a generator gives, in all; endless if none.")
+    ] = None
+    partitions: Annotated[Count, Meta(description="Partitions of a generator.")] = 1
+    rows_per_tick: Annotated[
+        Count,
+        Meta(
+            description="Records of one partition that make a tick. Nodes exchange between "
+            "ticks: large ticks are faster and learn worse, since neighbours are heard less "
+            "often; nodes divided by partitions (one row a node) learns best."
+        ),
+    ] = 1
+    width: Annotated[Count, Meta(description="Number of features of the wide generator.")] = 200
+    noise: Annotated[
+        Annotated[float, Meta(ge=0)],
+        Meta(description="Noise of the wide generator, beside a latent value of deviation 1."),
+    ] = 0.1
+    drift: Annotated[
+        Literal["sudden", "gradual"], Meta(description="How the drifting generator drifts.")
+    ] = "sudden"
+    drift_every: Annotated[
+        Count, Meta(description="Samples from one drift to the next, there and back again.")
+    ] = 10_000
+    drift_over: Annotated[Count, Meta(description="Samples that a gradual drift takes.")] = 2_000
+    drift_shift: Annotated[
+        float, Meta(description="How far a drift moves the thresholds between ranks.")
+    ] = 0.8
+    seed: Annotated[Seed, Meta(description="Seed of the generator, or of source.shuffle.")] = 0
+
+    @property
+    def generated(self) -> bool:
+        """Whether samples are generated rather than read."""
+        return self.kind in GENERATORS
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the source ends by itself."""
+        return self.rows is not None if self.generated else not self.follow

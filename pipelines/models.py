@@ -1,0 +1,57 @@
+"""The sink of final models: one file a node."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from bytewax.outputs import DynamicSink, StatelessSinkPartition
+from typing_extensions import override
+
+from anabranch import save
+from anabranch.learners import LEARNERS
+from operators.items import Final
+from operators.node_plan import POOLED
+
+__all__ = ["ModelSink", "model_name"]
+
+
+def model_name(node: str) -> str:
+    """Name a node's model file; node names are free text, file names are not.
+
+    >>> model_name("plant 7/line 2")
+    'plant%207%2Fline%202.npz'
+    """
+    return f"{quote(node, safe='')}.npz"
+
+
+class _Writer(StatelessSinkPartition[Final]):
+    def __init__(self, sink: "ModelSink") -> None:
+        self._sink = sink
+
+    @override
+    def write_batch(self, items: list[Final]) -> None:
+        for final in items:
+            folder = self._sink.folder
+            if final.learner == POOLED:
+                folder = folder.parent / "companions"
+            folder.mkdir(parents=True, exist_ok=True)
+            learner = LEARNERS[self._sink.kind].restore(final.model)
+            metadata = {**self._sink.metadata, "node": final.node, "learner": final.learner}
+            save(learner, folder / model_name(final.node), metadata)
+
+
+@dataclass(frozen=True)
+class ModelSink(DynamicSink[Final]):
+    """Write each node's model to its own file, whole or not at all.
+
+    Writing again gives the same file, so a repeat after a crash does no harm.
+    """
+
+    folder: Path
+    kind: str
+    metadata: dict[str, Any]
+
+    @override
+    def build(self, step_id: str, worker_index: int, worker_count: int) -> _Writer:
+        return _Writer(self)

@@ -1,0 +1,229 @@
+"""The folder a run leaves behind: which file is what, and what may be written over."""
+
+import json
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from anabranch.errors import ConfigurationError
+from pipelines.config.decode import encode
+from pipelines.config.load import from_json, to_json
+from pipelines.config.sections import Job
+from pipelines.config.wording import show
+
+__all__ = ["RunDirectory", "changed_keys", "read_lines", "write_whole"]
+
+_LIBRARIES = ("anabranch", "bytewax", "numpy", "scipy", "numba", "river", "scikit-learn", "msgspec")
+_FREE_SECTIONS = ("output", "recovery", "parallel")
+_FREE_KEYS = ("job.name", "job.run_dir")
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """Paths of everything in a run's folder.
+
+    Examples
+    --------
+    >>> RunDirectory(Path("runs/trial")).scores.as_posix()
+    'runs/trial/scores.jsonl'
+    """
+
+    path: Path
+
+    @property
+    def job(self) -> Path:
+        """The job as resolved."""
+        return self.path / "job.json"
+
+    @property
+    def environment(self) -> Path:
+        """Python, platform and library versions."""
+        return self.path / "environment.json"
+
+    @property
+    def scores(self) -> Path:
+        """Scores over time, JSON Lines."""
+        return self.path / "scores.jsonl"
+
+    def status_of(self, process: int) -> Path:
+        """How far a process has come; replaced every second while it lasts."""
+        return self.path / f"status-{process}.json"
+
+    @property
+    def summary(self) -> Path:
+        """Final scores and counts."""
+        return self.path / "summary.json"
+
+    @property
+    def report(self) -> Path:
+        """The report page."""
+        return self.path / "report.html"
+
+    @property
+    def models(self) -> Path:
+        """Folder of one model file a node."""
+        return self.path / "models"
+
+    def log(self, process: int) -> Path:
+        """What a process printed."""
+        return self.path / f"process-{process}.log"
+
+    def holds_run(self) -> bool:
+        """Tell whether a run has been here."""
+        return self.job.exists()
+
+    def read_job(self) -> Job:
+        """Read the job as it was resolved.
+
+        Raises
+        ------
+        ConfigurationError
+            There is no run here, or its job is not of this version.
+        """
+        try:
+            return from_json(self.job.read_bytes())
+        except OSError as error:
+            raise ConfigurationError(f"{self.path} holds no run: {error.strerror}") from None
+
+    def check(self, job: Job, *, resume: bool = False, overwrite: bool = False) -> None:
+        """Tell whether `prepare` may be called; raises as it does, and changes nothing."""
+        if resume:
+            self._check_resume(job)
+        elif self.holds_run() and not overwrite:
+            raise ConfigurationError(
+                f"job.run_dir is {show(str(self.path))}, which holds a run; choose another, "
+                "or give --overwrite to replace it or --resume to continue it"
+            )
+
+    def prepare(self, job: Job, *, resume: bool = False, overwrite: bool = False) -> None:
+        """Make the folder ready for a run: create it, write job.json and environment.json.
+
+        Parameters
+        ----------
+        resume : the run here is continued; what decides results must be as it was
+        overwrite : what an earlier run left here is deleted, no other file
+
+        Raises
+        ------
+        ConfigurationError
+            The folder holds a run and neither is set; or `resume` finds none, or one of a
+            different job; or the folder cannot be written.
+        """
+        self.check(job, resume=resume, overwrite=overwrite)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not resume:
+                self._clear(job)
+            self.models.mkdir(exist_ok=True)
+            write_whole(self.job, to_json(job))
+            write_whole(self.environment, json.dumps(_environment(), indent=2))
+        except OSError as error:
+            raise ConfigurationError(
+                f"job.run_dir is {show(str(self.path))}, which cannot be written: {error.strerror}"
+            ) from None
+
+    def final_rows(self) -> dict[str, dict[str, Any]]:
+        """Give each learner's last row of scores for the whole network; empty without scores."""
+        rows = (row for row in read_lines(self.scores) if row.get("node") is None)
+        return {str(row["learner"]): row for row in rows if "learner" in row}
+
+    def read_status(self) -> dict[str, Any] | None:
+        """Read how far the run has come, over all processes; None before the first word.
+
+        Samples and rates are added up; every other value is the first process's.
+        """
+        found = (_read_object(path) for path in sorted(self.path.glob("status-*.json")))
+        parts = [part for part in found if part is not None]
+        if not parts:
+            return None
+        sums = {key: sum(part.get(key) or 0 for part in parts) for key in ("samples", "rate")}
+        return {**parts[0], **sums}
+
+    def read_summary(self) -> dict[str, Any] | None:
+        """Read the final counts; None for a run that did not reach its end."""
+        return _read_object(self.summary)
+
+    def _check_resume(self, job: Job) -> None:
+        if job.recovery.dir is None:
+            raise ConfigurationError("--resume needs recovery.dir, the folder of the snapshots")
+        if not self.holds_run():
+            raise ConfigurationError(f"--resume finds no run in {self.path}; start one without it")
+        changed = changed_keys(self.read_job(), job)
+        if changed:
+            key, (was, now) = next(iter(changed.items()))
+            raise ConfigurationError(
+                f"--resume continues the same job, but {key} was {show(was)} and is now {show(now)}"
+            )
+
+    def _clear(self, job: Job) -> None:
+        names = (self.scores, self.summary, self.report, Path(job.output.dead_letters))
+        outputs = [Path(job.output.predictions)] if job.output.predictions else []
+        folders = (self.models, self.path / "companions")
+        left = [path for folder in folders for path in folder.glob("*.npz")]
+        left += [*self.path.glob("process-*.log"), *self.path.glob("status-*.json")]
+        for path in (*names, *outputs, *left):
+            path.unlink(missing_ok=True)
+
+
+def changed_keys(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:
+    """Give the keys in which two jobs differ and that decide results: key -> (old, new)."""
+    before, after = encode(old), encode(new)
+    return {
+        f"{section}.{key}": (before[section].get(key), after[section].get(key))
+        for section in sorted(before, key=lambda name: name != "job")
+        if section not in _FREE_SECTIONS
+        for key in sorted(before[section].keys() | after[section].keys())
+        if f"{section}.{key}" not in _FREE_KEYS
+        and before[section].get(key) != after[section].get(key)
+    }
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Read the objects of a JSON Lines file; a line cut short by a crash is passed over."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict):
+                yield row
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old text or the new, never a part."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+
+
+def _read_object(path: Path) -> dict[str, Any] | None:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _environment() -> dict[str, Any]:
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+        "libraries": {name: _version(name) for name in _LIBRARIES},
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

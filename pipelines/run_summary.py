@@ -1,0 +1,50 @@
+"""The summary of a run, from what it left in its directory."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from pipelines.config import Job, build_weights
+from pipelines.run_dir import RunDirectory, read_lines, write_whole
+
+__all__ = ["summarise", "write_summary"]
+
+
+def summarise(
+    job: Job, run_dir: RunDirectory, *, seconds: float, signalled: bool
+) -> dict[str, Any]:
+    """Put final scores and counts of a run together.
+
+    Parameters
+    ----------
+    seconds : how long it took, wall time
+    signalled : whether a signal ended it before its input did
+    """
+    final = run_dir.final_rows()
+    main = final.get("cooperative") or next(iter(final.values()), {})
+    graph = build_weights(job.network).graph
+    samples = int(main.get("samples", 0))
+    return {
+        "rounds": int(main["round"]) + 1 if "round" in main else 0,
+        "samples": samples,
+        "seconds": seconds,
+        "rate": samples / seconds if seconds else 0.0,
+        "nodes": len(graph.nodes),
+        "edges": len(graph.edges),
+        "final": final,
+        "dead_letters": count_dead_letters(Path(job.output.dead_letters)),
+        "stopped": "signal" if signalled else "end",
+    }
+
+
+def count_dead_letters(path: Path) -> dict[str, int]:
+    """Count the dead letters of a file by reason, sorted."""
+    counts = Counter(str(letter.get("reason", "unknown")) for letter in read_lines(path))
+    return dict(sorted(counts.items()))
+
+
+def write_summary(job: Job, run_dir: RunDirectory, *, seconds: float, signalled: bool) -> None:
+    """Write summary.json."""
+    summary = summarise(job, run_dir, seconds=seconds, signalled=signalled)
+    write_whole(run_dir.summary, json.dumps(summary, indent=2))

@@ -1,0 +1,82 @@
+"""The source that a job names."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from bytewax.inputs import FixedPartitionedSource
+
+from anabranch.errors import ConfigurationError
+from anabranch.stream import Block, End
+from connectors import FileSource, GeneratorSource, RecordFormat, read_split
+from pipelines.config import Job, build_stream
+
+__all__ = ["JobSource", "build_source"]
+
+_FIELD = "field:"
+
+
+@dataclass(frozen=True)
+class JobSource:
+    """A source of blocks, and what the rest of the job must know of it."""
+
+    blocks: FixedPartitionedSource[Block | End, Any]
+    partitions: tuple[str, ...]
+    features: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """Number of features; one stands in where no file has even a header."""
+        return max(1, len(self.features))
+
+
+def build_source(job: Job) -> JobSource:
+    """Open a job's source.
+
+    Raises
+    ------
+    ConfigurationError
+        A file cannot be read, its header does not fit, or options do not go together.
+    """
+    blocks = _generated(job) if job.source.generated else _files(job)
+    return JobSource(blocks, blocks.partitions, blocks.features)
+
+
+def _generated(job: Job) -> GeneratorSource:
+    source = job.source
+    return GeneratorSource(
+        build_stream(source), source.partitions, source.rows, source.rows_per_tick
+    )
+
+
+def _files(job: Job) -> FileSource:
+    source = job.source
+    node_field = source.node.removeprefix(_FIELD) if source.node.startswith(_FIELD) else None
+    records = RecordFormat(
+        label=source.label,
+        features=source.features,
+        node_field=node_field,
+        ranks=job.learner.ranks,
+        nodes=None if node_field is None else frozenset(job.network.names),
+    )
+    return FileSource(
+        source.paths,
+        _format(source.kind),
+        records,
+        source.rows_per_tick,
+        follow=source.follow,
+        shuffle_seed=source.seed if source.shuffle else None,
+        split=_split(job),
+    )
+
+
+def _format(kind: str) -> Any:
+    if kind not in ("csv", "jsonl"):
+        raise ConfigurationError(f"source.kind is {kind!r}; files are read as csv or jsonl")
+    return kind
+
+
+def _split(job: Job) -> tuple[int, ...] | None:
+    source = job.source
+    if source.split is None:
+        return None
+    return read_split(source.split, source.split_row or 0)

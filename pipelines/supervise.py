@@ -1,0 +1,230 @@
+"""Start a job's processes, pass signals on, and restart them all when one dies.
+
+Exit codes of a worker process: 0 done, 2 wrong configuration, 3 stopped by bad input; any
+other end is a crash. Exit codes of a supervised job: the same, and 1 crash, 4 a process of
+several was lost, 130 killed by a second signal.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from types import FrameType
+from typing import Any, Self
+
+__all__ = ["BAD_INPUT", "Outcome", "exit_with_parent", "free_ports", "supervise"]
+
+CRASH, BAD_INPUT, WRONG_USE, LOST, KILLED = 1, 3, 2, 4, 130
+_SUPERVISED = "ANABRANCH_SUPERVISED"
+_ONE_THREAD = ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
+# glibc gives large blocks back to the system at every free and faults them in again at every
+# allocation; blocks of samples are just that size, and kept they make a job half as fast again.
+_KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "1000000000", "MALLOC_TRIM_THRESHOLD_": "4000000000"}
+_POLL = 0.05
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a supervised job ended: its exit code, why if not 0, whether a signal asked for it."""
+
+    code: int
+    reason: str = ""
+    signalled: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to start, and where each process prints."""
+
+    job_file: Path
+    processes: int
+    module: str
+    log: Callable[[int], Path]
+    grace: float
+    watch: Callable[[], None]
+
+
+def supervise(
+    job_file: Path,
+    processes: int = 1,
+    *,
+    log: Callable[[int], Path],
+    restarts: int = 0,
+    module: str = "pipelines.worker",
+    watch: Callable[[], None] = lambda: None,
+    say: Callable[[str], None] = lambda text: None,
+    grace: float = 3.0,
+    pause: float = 1.0,
+) -> Outcome:
+    """Run a job's processes to their common end. To be called from the main thread.
+
+    SIGINT and SIGTERM are passed to every process as SIGTERM; a second one kills them.
+    When a process dies, the others are ended, and all are started again.
+
+    Parameters
+    ----------
+    job_file : the run's job.json
+    processes : number of processes, 1 or more
+    log : gives the file a process prints to
+    restarts : times to start again after a death; 0 without recovery
+    module : module that a process runs
+    watch : called often while the processes run
+    say : told the reason of each restart
+    grace : seconds the other processes have to end by themselves when one died
+    pause : seconds before a restart
+    """
+    plan = Plan(job_file, processes, module, log, grace, watch)
+    with _Signals() as signals:
+        for attempt in range(restarts + 1):
+            outcome = _run_once(plan, signals, attempt)
+            final = attempt == restarts or signals.count or outcome.code not in (CRASH, LOST)
+            if final:
+                return outcome
+            say(
+                f"{outcome.reason}; restarting {'all processes' if processes > 1 else 'it'} "
+                f"from the last snapshot ({attempt + 1} of {restarts})"
+            )
+            time.sleep(pause)
+    raise AssertionError("a job ends in its last attempt")
+
+
+def exit_with_parent() -> None:
+    """End this process when its supervisor dies, even by kill -9; for a worker's start.
+
+    The supervisor holds the other end of this process's standard input, so its death, of
+    whatever kind, is an end of file here. Does nothing in a process without a supervisor.
+    """
+    if os.environ.get(_SUPERVISED) == "1":
+        Thread(target=_await_end_of_input, name="exit-with-parent", daemon=True).start()
+
+
+def _await_end_of_input() -> None:
+    while os.read(0, 4096):
+        pass
+    os._exit(CRASH)
+
+
+def free_ports(count: int) -> list[int]:
+    """Choose TCP ports that are free on this machine now, all different."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("localhost", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+
+
+class _Signals:
+    """Count SIGINT and SIGTERM while a job runs."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._heard)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+
+
+def _run_once(plan: Plan, signals: _Signals, attempt: int) -> Outcome:
+    children = _start(plan, attempt)
+    try:
+        return _wait(plan, signals, children)
+    finally:
+        _kill(children)
+
+
+def _start(plan: Plan, attempt: int) -> list[subprocess.Popen[bytes]]:
+    addresses = [f"localhost:{port}" for port in free_ports(plan.processes)]
+    environment = {**_KEEP_MEMORY, **os.environ, _SUPERVISED: "1", "PYTHONUNBUFFERED": "1"}
+    environment.update({f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD})
+    children = []
+    for process in range(plan.processes):
+        command = [sys.executable, "-m", plan.module, str(plan.job_file), "--process", str(process)]
+        if plan.processes > 1:
+            command += ["--addresses", ";".join(addresses)]
+        with plan.log(process).open("ab" if attempt else "wb") as output:
+            children.append(
+                # Its own session: a terminal's Ctrl-C reaches the supervisor alone, who passes
+                # it on once.
+                subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    env=environment,
+                    start_new_session=True,
+                )
+            )
+    return children
+
+
+def _wait(plan: Plan, signals: _Signals, children: Sequence[subprocess.Popen[bytes]]) -> Outcome:
+    failed: dict[int, int] = {}
+    passed_on, deadline = False, float("inf")
+    while True:
+        if signals.count > 1:
+            return Outcome(KILLED, "killed by a second signal", signalled=True)
+        if signals.count and not passed_on:
+            passed_on = True
+            _send(children, signal.SIGTERM)
+        codes = [child.poll() for child in children]
+        failed.update({i: c for i, c in enumerate(codes) if c and i not in failed})
+        if None not in codes or time.monotonic() > deadline:
+            return _judge(failed, len(children), bool(signals.count))
+        if failed and deadline == float("inf"):
+            deadline = time.monotonic() + plan.grace
+        plan.watch()
+        time.sleep(_POLL)
+
+
+def _judge(failed: dict[int, int], processes: int, signalled: bool) -> Outcome:
+    """Find the cause among processes that failed: the others ended because of it."""
+    early = signalled and all(code == -signal.SIGTERM for code in failed.values())
+    if not failed or early:
+        return Outcome(0, signalled=signalled)
+    for wanted, text in ((BAD_INPUT, "bad input"), (WRONG_USE, "a wrong configuration")):
+        for process, code in failed.items():
+            if code == wanted:
+                return Outcome(code, f"process {process} was stopped by {text}", signalled)
+    process, code = min(failed.items(), key=lambda item: item[1] > 0)
+    return Outcome(LOST if processes > 1 else CRASH, _death(process, code), signalled)
+
+
+def _death(process: int, code: int) -> str:
+    """Say how a process died.
+
+    >>> _death(1, -9), _death(0, 1)
+    ('process 1 was killed by SIGKILL', 'process 0 ended with exit code 1')
+    """
+    if code > 0:
+        return f"process {process} ended with exit code {code}"
+    return f"process {process} was killed by {signal.Signals(-code).name}"
+
+
+def _send(children: Sequence[subprocess.Popen[bytes]], number: int) -> None:
+    for child in children:
+        if child.poll() is None:
+            child.send_signal(number)
+
+
+def _kill(children: Sequence[subprocess.Popen[bytes]]) -> None:
+    _send(children, signal.SIGKILL)
+    for child in children:
+        child.wait()
+        if child.stdin:
+            child.stdin.close()

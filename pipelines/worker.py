@@ -1,0 +1,107 @@
+"""One process of a job: python -m pipelines.worker RUN_DIR/job.json --process I ...
+
+Exit codes: 0 done or drained, 1 crash, 2 wrong configuration, 3 stopped by bad input.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+import traceback
+from datetime import timedelta
+from pathlib import Path
+from threading import Event, Thread
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from pipelines.supervise import exit_with_parent
+
+if TYPE_CHECKING:
+    from bytewax.dataflow import Dataflow
+
+    from pipelines.config import Job
+
+__all__ = ["main"]
+
+CRASH, WRONG_USE, BAD_INPUT, KILLED = 1, 2, 3, 130
+
+
+def main() -> None:
+    """Run the process named on the command line, and exit."""
+    args = _arguments()
+    exit_with_parent()
+    # Bytewax's own web server binds one port a machine; a second process would fail.
+    os.environ.pop("BYTEWAX_DATAFLOW_API_ENABLED", None)
+    from anabranch.errors import ConfigurationError
+
+    try:
+        sys.exit(run_process(args.job, args.process, args.addresses))
+    except ConfigurationError as error:
+        print(error, file=sys.stderr)
+        sys.exit(WRONG_USE)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m pipelines.worker")
+    parser.add_argument("job", type=Path, help="the run's job.json")
+    parser.add_argument("--process", type=int, default=0)
+    parser.add_argument("--addresses", default=None, help="host:port of all, with ; between")
+    return parser.parse_args()
+
+
+def run_process(job_file: Path, process: int, addresses: str | None) -> int:
+    """Run one process of a job to its end and give its exit code."""
+    from pipelines.config import from_json
+    from pipelines.flow import build_flow
+    from pipelines.run_dir import RunDirectory
+    from pipelines.status import write_status
+
+    job = from_json(job_file.read_bytes())
+    built = build_flow(job, process)
+    _drain_on_signals(built.hub.drain)
+    done, begin = Event(), time.monotonic()
+    run_dir = RunDirectory(Path(job.job.run_dir))
+    status = Thread(target=write_status, args=(run_dir, process, built.hub, job, done, begin))
+    status.start()
+    try:
+        _run(built.flow, job, process, addresses)
+        code = 0
+    except Exception:  # Bytewax wraps whatever a step raised; the log has it all
+        traceback.print_exc()
+        code = CRASH
+    finally:
+        done.set()
+        status.join()
+    return BAD_INPUT if built.hub.bad_input else code
+
+
+def _run(flow: "Dataflow", job: "Job", process: int, addresses: str | None) -> None:
+    from bytewax.recovery import RecoveryConfig
+    from bytewax.run import cli_main
+
+    recovery = None
+    if job.recovery.dir is not None:
+        recovery = RecoveryConfig(Path(job.recovery.dir), timedelta(seconds=job.recovery.backup_every))
+    cli_main(
+        flow,
+        workers_per_process=job.parallel.workers,
+        process_id=None if addresses is None else process,
+        addresses=None if addresses is None else addresses.split(";"),
+        epoch_interval=timedelta(seconds=job.recovery.snapshot_every),
+        recovery_config=recovery,
+    )
+
+
+def _drain_on_signals(drain: Event) -> None:
+    def heard(number: int, frame: FrameType | None) -> None:
+        if drain.is_set():
+            os._exit(KILLED)
+        drain.set()
+
+    signal.signal(signal.SIGTERM, heard)
+    signal.signal(signal.SIGINT, heard)
+
+
+if __name__ == "__main__":
+    main()
