@@ -1,6 +1,7 @@
 """One node's learner, companion, scores and counts, whatever kind of time it keeps."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,7 @@ class NodeCore:
         return predicted
 
     def _predictions(self, round: int, share: Share, predicted: Array) -> Predictions:
-        return Predictions(
-            self.node, round, share.partition, share.positions, share.y, predicted
-        )
+        return Predictions(self.node, round, share.partition, share.positions, share.y, predicted)
 
     def send(self, round: int) -> list[Outgoing]:
         """Give this round's parcels: a message, or the sign that there is none."""
@@ -123,9 +122,7 @@ class NodeCore:
             reports.append(self._report(round, final, LOCAL, self.local, self.local_tally))
         return reports
 
-    def _report(
-        self, round: int, final: bool, label: str, learner: Learner, tally: Any
-    ) -> Report:
+    def _report(self, round: int, final: bool, label: str, learner: Learner, tally: Any) -> Report:
         held = _score(self.plan, learner, [s for s in self.kept if s.held is not None])
         totals, window = tally.totals(), tally.window_totals()
         if self.plan.batch:
@@ -143,7 +140,7 @@ class NodeCore:
         if self.plan.predictions and self.node != POOLED:
             for share in (s for s in self.kept if s.held is not None):
                 made = self._predictions(round, share, self.learner.predict(share.X))
-                events.append(Predictions(*_fields(made), held=True))
+                events.append(replace(made, held=True))
         return events
 
     def export(self) -> dict[str, Any]:
@@ -189,10 +186,6 @@ def _refused(share: Share, error: SampleError) -> DeadLetter:
     raw = ",".join(map(repr, share.X[0].tolist())).encode()[:RAW_LIMIT]
     position = int(share.positions[0])
     return DeadLetter("refused", str(error), share.partition, share.partition, position, raw)
-
-
-def _fields(made: Predictions) -> tuple[Any, ...]:
-    return (made.node, made.round, made.partition, made.positions, made.y, made.predicted)
 
 
 def freeze_message(message: Message) -> Message:

@@ -10,7 +10,7 @@ from typing_extensions import override
 from anabranch.evaluation import add_totals, disagreement, scores
 from anabranch.protocol import Array, NodeId, Task
 from operators.items import Report
-from operators.node_plan import COOPERATIVE, LOCAL, POOLED
+from operators.node_plan import POOLED
 
 __all__ = ["SCORES", "Scoring"]
 
@@ -21,7 +21,10 @@ FEW_NODES = 50
 Row = dict[str, Any]
 
 
-class Scoring(StatefulBatchLogic[Report, Row, dict[str, Any]]):
+Pending = dict[tuple[Any, ...], dict[NodeId, Report]]
+
+
+class Scoring(StatefulBatchLogic[Report, Row, Pending]):
     """Emit the rows of a round when all nodes have reported it.
 
     Synchronous nodes report the same rounds; asynchronous ones do not, so there the rows
@@ -34,13 +37,11 @@ class Scoring(StatefulBatchLogic[Report, Row, dict[str, Any]]):
     asynchronous : whether reports of different rounds are put together
     """
 
-    def __init__(
-        self, task: Task, nodes: int, asynchronous: bool, state: dict[str, Any] | None
-    ) -> None:
+    def __init__(self, task: Task, nodes: int, asynchronous: bool, state: Pending | None) -> None:
         self._task = task
         self._nodes = nodes
         self._asynchronous = asynchronous
-        self._pending: dict[tuple[Any, ...], dict[NodeId, Report]] = state or {}
+        self._pending: Pending = {key: dict(reports) for key, reports in (state or {}).items()}
 
     @override
     def on_batch(self, values: list[Report]) -> tuple[Iterable[Row], bool]:
@@ -85,9 +86,7 @@ class Scoring(StatefulBatchLogic[Report, Row, dict[str, Any]]):
         return row
 
     def _node_row(self, report: Report) -> Row:
-        return self._row(report, report.totals, report.window, report.held) | {
-            "node": report.node
-        }
+        return self._row(report, report.totals, report.window, report.held) | {"node": report.node}
 
     def _row(
         self,
@@ -113,7 +112,7 @@ class Scoring(StatefulBatchLogic[Report, Row, dict[str, Any]]):
         }
 
     @override
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> Pending:
         return {key: dict(reports) for key, reports in self._pending.items()}
 
 
@@ -123,5 +122,3 @@ def _spread(parameters: list[Array | None]) -> dict[str, float] | None:
         return None
     spread = disagreement(vectors)
     return {"max": spread.max, "mean": spread.mean}
-
-

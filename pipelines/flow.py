@@ -12,7 +12,7 @@ from bytewax.dataflow import Dataflow
 from anabranch.exchange import Policy
 from anabranch.learners import LEARNERS, make
 from anabranch.placement import Placement, PlacementRule
-from anabranch.protocol import Learner, NodeId, State
+from anabranch.protocol import Learner, NodeId
 from connectors import JsonLinesSink, encode_dead_letter, encode_plain, encode_predictions
 from operators.hub import Hub
 from operators.learn import LearnOut, learn_on_network
@@ -23,6 +23,7 @@ from pipelines.run_dir import RunDirectory
 from pipelines.sources import JobSource, build_source
 
 __all__ = ["Built", "build_flow", "build_plan"]
+
 
 @dataclass(frozen=True)
 class Built:
@@ -68,7 +69,7 @@ def build_plan(job: Job, source: JobSource) -> NodePlan:
     warm_up = int(learner.options.get("warm_up", 0))
     return NodePlan(
         make=partial(_make, learner.kind, source, learner.ranks, dict(learner.options)),
-        restore=partial(_restore, learner.kind),
+        restore=LEARNERS[learner.kind].restore,
         weights=build_weights(job.network),
         partitions=source.partitions,
         task=LEARNERS[learner.kind].task,
@@ -93,10 +94,6 @@ def _make(
     if source.features:
         options = {**options, "names": source.features}
     return make(kind, source.width, ranks, **options)
-
-
-def _restore(kind: str, state: State) -> Learner:
-    return LEARNERS[kind].restore(state)
 
 
 def _placement(job: Job, source: JobSource) -> Placement:

@@ -82,8 +82,9 @@ def _run(flow: "Dataflow", job: "Job", process: int, addresses: str | None) -> N
 
     recovery = None
     if job.recovery.dir is not None:
-        recovery = RecoveryConfig(Path(job.recovery.dir), timedelta(seconds=job.recovery.backup_every))
-    cli_main(
+        backup = timedelta(seconds=job.recovery.backup_every)
+        recovery = RecoveryConfig(Path(job.recovery.dir), backup)  # type: ignore[no-untyped-call]
+    cli_main(  # type: ignore[no-untyped-call]
         flow,
         workers_per_process=job.parallel.workers,
         process_id=None if addresses is None else process,

@@ -5,7 +5,6 @@ import numpy as np
 from bytewax.dataflow import Dataflow
 from bytewax.testing import TestingSink, cluster_main, run_main
 
-from anabranch.placement import Placement
 from anabranch.simulate import simulate
 from anabranch.stream import Block
 from operators.hub import Hub

@@ -87,7 +87,11 @@ class ToyPartition(StatefulSourcePartition):
         count = min(self.source.per_tick, total - start)
         X, y = rows(part, start, count)
         block = Block(
-            self.name, self.tick, freeze(X), freeze(y), np.arange(start, start + count),
+            self.name,
+            self.tick,
+            freeze(X),
+            freeze(y),
+            np.arange(start, start + count),
             records=count,
         )
         self.tick += 1
