@@ -1,0 +1,249 @@
+"""The loops over rows of online and batch dSVOR."""
+
+import numpy as np
+from numba import njit
+
+from anabranch.kernels.checks import good_rows
+from anabranch.kernels.fourier import fourier_row
+from anabranch.kernels.lanes import dot, dots
+from anabranch.kernels.moments import add_row, refresh, standardise
+from anabranch.kernels.ordinal import (
+    adapt,
+    adapt_and_average,
+    average,
+    count_above,
+    mean_subgradient,
+    project,
+    slope,
+)
+from anabranch.protocol import Array
+
+__all__ = [
+    "AVERAGING",
+    "CACHED",
+    "CLOSED",
+    "COUNT",
+    "DECAY",
+    "FLOOR",
+    "ITERATES",
+    "L1",
+    "L2",
+    "NEXT",
+    "SERVED",
+    "STEP",
+    "STEPS",
+    "batch_step",
+    "feature_row",
+    "feature_rows",
+    "learn_rows",
+    "margins",
+    "moment_rows",
+    "ranks",
+]
+
+FLOOR, STEP, DECAY, AVERAGING, L2, L1, SERVED = range(7)
+"""Places in the vector of settings; SERVED is the row of theta that predicts."""
+
+COUNT, CLOSED, STEPS, ITERATES, CACHED, NEXT = range(6)
+"""Places in the vector of progress: samples in the moments, whether they are closed
+to new ones, rows stepped on, iterates averaged, rows in the cache, next row of it."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def feature_row(
+    X: Array, r: int, scale: Array, omega: Array, bias: Array, D: int, z: Array, u: Array
+) -> None:
+    """z = features of row r, standardised; without frequencies, the row itself."""
+    if omega.shape[0] == 0:
+        standardise(X, r, scale, z)
+    else:
+        standardise(X, r, scale, u)
+        fourier_row(u, omega, bias, D, z)
+
+
+@njit(cache=True, nogil=True)
+def margins(
+    X: Array, theta: Array, scale: Array, omega: Array, bias: Array, D: int, z: Array, u: Array
+) -> Array:
+    """f_r = w'z(x_r), with the parameters in theta (P + Q - 1,)."""
+    out = np.empty(X.shape[0])
+    for r in range(X.shape[0]):
+        feature_row(X, r, scale, omega, bias, D, z, u)
+        out[r] = dot(theta, z, z.size)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def ranks(
+    X: Array, theta: Array, scale: Array, omega: Array, bias: Array, D: int, z: Array, u: Array
+) -> Array:
+    """1 + #{q : w'z(x_r) > b_q}, int64, with the parameters in theta (P + Q - 1,)."""
+    out = np.empty(X.shape[0], np.int64)
+    for r in range(X.shape[0]):
+        feature_row(X, r, scale, omega, bias, D, z, u)
+        out[r] = count_above(dot(theta, z, z.size), theta, z.size)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def feature_rows(
+    X: Array, y: Array, scale: Array, omega: Array, bias: Array, D: int, z: Array, u: Array
+) -> Array:
+    """Rows (n, P + 1): features, padding, label."""
+    P = z.size
+    out = np.empty((X.shape[0], P + 1))
+    for r in range(X.shape[0]):
+        feature_row(X, r, scale, omega, bias, D, z, u)
+        for j in range(P):
+            out[r, j] = z[j]
+        out[r, P] = y[r]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def moment_rows(X: Array, scale: Array, progress: Array) -> None:
+    """Take all rows into the running moments."""
+    for r in range(X.shape[0]):
+        progress[COUNT] = add_row(X, r, progress[COUNT], scale)
+    refresh(progress[COUNT], scale)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _rate(settings: Array, k: float) -> float:
+    """eta = max(floor, step/(1 + decay k))."""
+    return max(settings[FLOOR], settings[STEP] / (1.0 + settings[DECAY] * k))  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _move_thresholds(current: Array, P: int, f: float, rank: int, eta: float) -> float:
+    """b_q += eta h_q over the slopes h_q of one sample; give their sum, w's coefficient."""
+    total = 0.0
+    for q in range(P, current.size):
+        h = slope(rank, q - P, f - current[q])
+        total += h
+        current[q] += eta * h
+    return total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _remember(cache: Array, z: Array, label: float, progress: Array) -> None:
+    """Overwrite the oldest row of the cache."""
+    place = int(progress[NEXT])
+    for j in range(z.size):
+        cache[place, j] = z[j]
+    cache[place, z.size] = label
+    progress[NEXT] = (place + 1) % cache.shape[0]
+    progress[CACHED] = min(progress[CACHED] + 1.0, float(cache.shape[0]))
+
+
+@njit(cache=True, nogil=True)
+def _learn_plain_rows(
+    X: Array,
+    y: Array,
+    theta: Array,
+    scale: Array,
+    progress: Array,
+    settings: Array,
+    z: Array,
+    out: Array,
+) -> None:
+    """The loop of `learn_rows` for its commonest case: linear, moments closed, no cache.
+
+    The same arithmetic in the same order; alone, its loops stay in registers.
+    """
+    P = z.size
+    current, served, predicting = theta[0], theta[1], theta[int(settings[SERVED])]
+    k, iterates, l2, l1 = progress[STEPS], progress[ITERATES], settings[L2], settings[L1]
+    for r in range(X.shape[0]):
+        standardise(X, r, scale, z)
+        g, f = dots(predicting, current, z, P)
+        if out.size > 0:
+            out[r] = count_above(g, predicting, P)
+        eta = _rate(settings, k)
+        k += 1.0
+        iterates += 1.0
+        share = max(1.0 / iterates, settings[AVERAGING])
+        total = _move_thresholds(current, P, f, int(y[r]), eta)
+        adapt_and_average(current, served, P, z, total, eta, l2, l1, share)
+        project(current, P)
+        average(served, current, P, share)
+    progress[STEPS], progress[ITERATES] = k, iterates
+
+
+@njit(cache=True, nogil=True)
+def learn_rows(
+    X: Array,
+    y: Array,
+    theta: Array,
+    scale: Array,
+    progress: Array,
+    settings: Array,
+    omega: Array,
+    bias: Array,
+    D: int,
+    cache: Array,
+    z: Array,
+    u: Array,
+    out: Array,
+) -> bool:
+    """Predict each row into `out` (skipped when it is empty), then step on it.
+
+    theta (3, P + Q - 1): current and served parameters, room for a gradient. A row is
+    predicted with the standardisation before it, and learned with the one that includes
+    it. False, and nothing touched, when a row is bad.
+    """
+    P = z.size
+    if not good_rows(X, y, theta.shape[1] - P + 1):
+        return False
+    running = progress[CLOSED] == 0.0
+    if not running and omega.shape[0] == 0 and cache.shape[0] == 0:
+        _learn_plain_rows(X, y, theta, scale, progress, settings, z, out)
+        return True
+    current, served, gradient = theta[0], theta[1], theta[2]
+    predicting = theta[int(settings[SERVED])]
+    k, iterates, l2, l1 = progress[STEPS], progress[ITERATES], settings[L2], settings[L1]
+    for r in range(X.shape[0]):
+        f = 0.0
+        if out.size > 0 or not running:
+            feature_row(X, r, scale, omega, bias, D, z, u)
+            g, f = dots(predicting, current, z, P)
+            if out.size > 0:
+                out[r] = count_above(g, predicting, P)
+        if running:
+            progress[COUNT] = add_row(X, r, progress[COUNT], scale)
+            refresh(progress[COUNT], scale)
+            feature_row(X, r, scale, omega, bias, D, z, u)
+            f = dot(current, z, P)
+        eta = _rate(settings, k)
+        k += 1.0
+        iterates += 1.0
+        share = max(1.0 / iterates, settings[AVERAGING])
+        if cache.shape[0] > 0:
+            _remember(cache, z, y[r], progress)
+            mean_subgradient(cache, int(progress[CACHED]), current, P, gradient)
+            for q in range(P, current.size):
+                current[q] -= eta * gradient[q]
+            adapt_and_average(current, served, P, gradient, 1.0, eta, l2, l1, share)
+        else:
+            total = _move_thresholds(current, P, f, int(y[r]), eta)
+            adapt_and_average(current, served, P, z, total, eta, l2, l1, share)
+        project(current, P)
+        average(served, current, P, share)
+    progress[STEPS], progress[ITERATES] = k, iterates
+    return True
+
+
+@njit(cache=True, nogil=True)
+def batch_step(
+    rows: Array, theta: Array, P: int, gradient: Array, weight: float, settings: Array, k: float
+) -> None:
+    """theta = prox(theta - eta weight g), g over all rows, eta = max(floor, step/(1 + decay k))."""
+    eta = _rate(settings, k)
+    factor = 0.0
+    if rows.shape[0] > 0:
+        mean_subgradient(rows, rows.shape[0], theta, P, gradient)
+        factor = weight
+        for q in range(P, theta.size):
+            theta[q] -= eta * factor * gradient[q]
+    adapt(theta, P, gradient, factor, eta, settings[L2], settings[L1])
+    project(theta, P)

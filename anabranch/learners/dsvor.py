@@ -1,0 +1,190 @@
+"""Online dSVOR: ordinal regression from streams, on a network of nodes."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from anabranch.errors import ModelError
+from anabranch.kernels import dsvor as loops
+from anabranch.learners.inbox import Heard
+from anabranch.learners.ordinal import OrdinalLearner
+from anabranch.learners.settings import Settings
+from anabranch.learners.states import saved_array
+from anabranch.protocol import Array, State
+
+__all__ = ["DSVOR"]
+
+_UNUSED = np.empty(0, dtype=np.int64)
+_HEARD = 6
+"""Place in the vector of progress: rows that had been learned at the last `combine`."""
+
+
+class DSVOR(OrdinalLearner):
+    """Distributed support vector ordinal regression, one subgradient step a sample.
+
+    A node minimises lam [(1 - alpha)/2 |w|^2 + alpha |w|_1] + the mean hinge, summed over
+    the ranks - 1 thresholds, of all nodes' samples: each row moves it by a step of size
+    max(floor, step/(1 + decay k)), k the rows before; `combine` averages it with its
+    neighbours.
+
+    Parameters
+    ----------
+    features : int
+        Fields K of a sample.
+    ranks : int
+        Ranks Q, labels 1..Q. May be more than are ever seen: the threshold of a top rank
+        without samples parks above all margins and comes down when the rank appears.
+    kernel : {"gaussian", "linear"}
+        exp(-gamma |x - y|^2) by random Fourier features, or the standardised fields.
+    gamma : float, optional
+        Of the Gaussian kernel; 1/K.
+    dimension : int, optional
+        Random features D; max(200, 10 K). Ignored by the linear kernel.
+    alpha : float
+        Share of |w|_1 in the regulariser, 0 to 1.
+    lam : float
+        Strength of the regulariser, per sample: 1/(C N).
+    step, decay, floor : float
+        Step size; `floor` keeps it able to follow a drift.
+    cache : int
+        Samples W over whose mean hinge a step is taken, the newest ones. They stay in the
+        node and out of `model`.
+    averaging : float
+        The served parameters are an average with weight max(1/k, averaging).
+    serve : {"average", "last"}
+        Parameters that predict. "last" where the classes are split by node.
+    scaling : {"consensus", "none"}
+        z-scores by moments averaged over the network in the first `warm_up` rounds and
+        frozen then, or fields as they are. A node that never combines keeps its own
+        running moments.
+    warm_up : int
+        Rounds of averaging moments, counted from the first with a sample in reach. Samples
+        enter them in the first half of these rounds.
+    prune : float
+        In messages, weights below prune max|w| are zeros.
+    seed : int
+        Of the random features; the same at all nodes.
+    names : sequence of str, optional
+        Names of the fields, which the random features are drawn by; "0", "1", ...
+
+    Raises
+    ------
+    ConfigurationError
+        A setting is out of its range.
+
+    Examples
+    --------
+    >>> node = DSVOR(features=1, ranks=3, kernel="linear", scaling="none")
+    >>> X = np.linspace(-1, 1, 300)[:, None]
+    >>> y = np.digitize(X[:, 0], [-0.4, 0.4]) + 1
+    >>> order = np.random.default_rng(0).permutation(300)
+    >>> _ = node.predict_then_learn(X[order], y[order])
+    >>> node.predict(np.array([[-1.0], [0.0], [1.0]]))
+    array([1, 2, 3])
+    """
+
+    kind: ClassVar[str] = "dsvor"
+
+    def __init__(
+        self,
+        features: int,
+        ranks: int,
+        *,
+        kernel: str = "gaussian",
+        gamma: float | None = None,
+        dimension: int | None = None,
+        alpha: float = 0.9,
+        lam: float = 1e-3,
+        step: float = 5.0,
+        decay: float = 0.01,
+        floor: float = 0.5,
+        cache: int = 1,
+        averaging: float = 0.01,
+        serve: str = "average",
+        scaling: str = "consensus",
+        warm_up: int = 20,
+        prune: float = 0.01,
+        seed: int = 0,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(
+            Settings.of(
+                features=features, ranks=ranks, kernel=kernel, gamma=gamma, dimension=dimension,
+                alpha=alpha, lam=lam, step=step, decay=decay, floor=floor, cache=cache,
+                averaging=averaging, serve=serve, scaling=scaling, warm_up=warm_up,
+                prune=prune, seed=seed, names=names,
+            )
+        )  # fmt: skip
+
+    def _prepare(self) -> None:
+        wanted = self.settings.cache if self.settings.cache > 1 else 0
+        self._cache: Array = np.zeros((wanted, self._width + 1))
+
+    def _learn(self, X: Array, y: Array, out: Array) -> None:
+        scale, turns, offsets, dimension, z, u = self._feature_arguments()
+        learned = loops.learn_rows(
+            X, y, self._theta, scale, self._progress, self._vector,
+            turns, offsets, dimension, self._cache, z, u, out,
+        )  # fmt: skip
+        if not learned:
+            raise self._refuse(X, y)
+
+    def learn(self, X: Array, y: Array) -> None:
+        """Step on each row of X (n, K) with its label y (n,), in order.
+
+        Raises
+        ------
+        SampleError
+            The shape is wrong, a value is not finite, a label is not a rank; nothing has
+            changed then.
+        """
+        rows = self._rows(X)
+        self._learn(rows, self._labels(y, len(rows)), _UNUSED)
+
+    def predict_then_learn(self, X: Array, y: Array) -> Array:
+        """Predict each row, then step on it; in one pass, (n,) int64.
+
+        Raises
+        ------
+        SampleError
+            As `learn`.
+        """
+        rows = self._rows(X)
+        out = np.empty(len(rows), dtype=np.int64)
+        self._learn(rows, self._labels(y, len(rows)), out)
+        return out
+
+    def _after_combine(self, heard: Sequence[Heard], late: bool, settled: bool) -> None:
+        """Let the served average follow the network where no row moves it."""
+        progress = self._progress
+        if late:
+            progress[loops.CACHED] = progress[loops.NEXT] = 0.0
+            self._serve_current(1.0)
+        elif heard and progress[loops.STEPS] == progress[_HEARD]:
+            progress[loops.ITERATES] += 1.0
+            self._serve_current(max(1.0 / progress[loops.ITERATES], self.settings.averaging))
+        progress[_HEARD] = progress[loops.STEPS]
+
+    def model(self) -> State:
+        """Give what predicts and can go on learning; the cache stays out."""
+        state = super().model()
+        state["progress"][[loops.CACHED, loops.NEXT]] = 0.0
+        return state
+
+    def export(self) -> State:
+        """Give the whole state, the cached samples' features included."""
+        state = super().model()
+        D, used = self._map.dimension, int(self._progress[loops.CACHED])
+        state["progress"] = self._progress.copy()
+        state["cache"] = np.delete(self._cache[:used], np.s_[D:-1], axis=1)
+        return state
+
+    def _load(self, state: State) -> None:
+        super()._load(state)
+        used, D = int(self._progress[loops.CACHED]), self._map.dimension
+        if used > len(self._cache) or self._progress[loops.NEXT] >= max(1, len(self._cache)):
+            raise ModelError(f"damaged state: {used} rows in a cache of {len(self._cache)}")
+        if used:
+            rows = saved_array(state, "cache", (used, D + 1))
+            self._cache[:used, :D], self._cache[:used, -1] = rows[:, :D], rows[:, D]

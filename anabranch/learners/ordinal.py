@@ -1,0 +1,295 @@
+"""What the forms of dSVOR share: features, prediction, messages, states."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from anabranch.errors import ConfigurationError, ModelError, SampleError
+from anabranch.features.fourier import FourierMap
+from anabranch.features.standardiser import Standardiser
+from anabranch.kernels import dsvor as loops
+from anabranch.kernels.checks import LIMIT, bounded
+from anabranch.kernels.lanes import padded
+from anabranch.kernels.moments import M2, MEAN
+from anabranch.kernels.ordinal import average, project
+from anabranch.learners.inbox import Heard, Layout, read_inbox, read_message, sealed
+from anabranch.learners.settings import Settings
+from anabranch.learners.states import SCHEMA, check_header, saved_array, saved_value
+from anabranch.protocol import Array, Message, NodeId, State, Task, freeze
+
+__all__ = ["OrdinalLearner"]
+
+_NONE = freeze(np.empty((0, 0)))
+_NO_OFFSETS = freeze(np.empty(0))
+
+
+class OrdinalLearner(ABC):
+    """Thresholds b and weights w over random features; rank 1 + #{q : w'z(x) > b_q}.
+
+    The first row of `_theta` is the current iterate, the second the served average, the
+    third room for a gradient; each is w, padding, b.
+    """
+
+    kind: ClassVar[str]
+    task: ClassVar[Task] = "ordinal"
+    _SIZES: ClassVar[Mapping[str, int]] = {}
+    """Arrays that messages carry besides w and b."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.features, self.ranks = settings.features, settings.ranks
+        self._map = (
+            FourierMap.draw(
+                settings.names, settings.dimension, gamma=settings.gamma, seed=settings.seed
+            )
+            if settings.kernel == "gaussian"
+            else FourierMap(_NONE, _NO_OFFSETS, settings.features)
+        )
+        self._width = padded(self._map.dimension)
+        self._theta = np.zeros((3, self._width + self.ranks - 1))
+        self._progress = np.zeros(7)
+        warm_up = settings.warm_up if settings.scaling == "consensus" else 0
+        self._scaler = Standardiser(self.features, warm_up, self._progress)
+        self._vector = self._settings_vector()
+        self._z, self._u = np.zeros(self._width), np.zeros(self.features)
+        self._layout = Layout(
+            {"w": self._map.dimension, "b": self.ranks - 1, **self._SIZES}, self.features
+        )
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Make the rest of the working state."""
+
+    def _settings_vector(self) -> Array:
+        own, vector = self.settings, np.zeros(7)
+        vector[[loops.FLOOR, loops.STEP, loops.DECAY]] = own.floor, own.step, own.decay
+        vector[[loops.L2, loops.L1]] = own.lam * (1.0 - own.alpha), own.lam * own.alpha
+        vector[loops.AVERAGING] = own.averaging
+        vector[loops.SERVED] = float(own.serve == "average")
+        return vector
+
+    # Samples
+
+    def _rows(self, X: Array) -> Array:
+        try:
+            rows = np.ascontiguousarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise SampleError(f"not numbers: X; {error}") from error
+        if rows.ndim != 2 or rows.shape[1] != self.features or np.ndim(X) != 2:
+            raise SampleError(f"wrong shape: X has {np.shape(X)}; allowed: (n, {self.features})")
+        return sealed(rows)
+
+    def _finite_rows(self, X: Array) -> Array:
+        rows = self._rows(X)
+        if not bounded(rows.reshape(-1)):
+            raise self._refuse(rows, np.ones(len(rows)))
+        return rows
+
+    def _labels(self, y: Array, count: int) -> Array:
+        try:
+            labels = np.ascontiguousarray(y, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise SampleError(f"not numbers: y; {error}") from error
+        if labels.shape != (count,) or np.ndim(y) != 1:
+            raise SampleError(f"wrong shape: y has {np.shape(y)}; allowed: ({count},)")
+        return sealed(labels)
+
+    def _refuse(self, X: Array, y: Array) -> SampleError:
+        """Say what is wrong with a block that the kernel refused."""
+        good = np.abs(X) <= LIMIT
+        if not good.all():
+            row, column = np.argwhere(~good)[0]
+            return SampleError(
+                f"not finite: X[{row}, {column}]={X[row, column]}; allowed: up to {LIMIT:g}"
+            )
+        bad = ~((y >= 1) & (y <= self.ranks) & (y == np.floor(y)))
+        row = int(np.argmax(bad))
+        return SampleError(
+            f"not a rank: y[{row}]={y[row]}; allowed: whole numbers 1 to {self.ranks}"
+        )
+
+    # Prediction
+
+    def _served(self) -> Array:
+        served: Array = self._theta[int(self._vector[loops.SERVED])]
+        return served
+
+    def _feature_arguments(self) -> tuple[Any, ...]:
+        drawn = self._map
+        return (
+            self._scaler.scale,
+            drawn.turns,
+            drawn.offsets,
+            drawn.dimension,
+            self._z,
+            self._u,
+        )
+
+    def scores(self, X: Array) -> Array:
+        """Compute the margins w'z(x) - b_q, of shape (n, ranks - 1), from X of (n, K).
+
+        Raises
+        ------
+        SampleError
+            X has the wrong shape or a value that is not finite.
+        """
+        rows = self._finite_rows(X)
+        served = self._served()
+        f = loops.margins(rows, served, *self._feature_arguments())
+        margins: Array = f[:, None] - served[self._width :]
+        return margins
+
+    def predict(self, X: Array) -> Array:
+        """Predict ranks, (n,) int64 in 1..ranks, from X of (n, K).
+
+        Raises
+        ------
+        SampleError
+            X has the wrong shape or a value that is not finite.
+        """
+        ranks: Array = loops.ranks(self._finite_rows(X), self._served(), *self._feature_arguments())
+        return ranks
+
+    # Exchange
+
+    def acts(self, round: int) -> bool:
+        """Send in every round."""
+        return True
+
+    def _extra_arrays(self) -> dict[str, Array]:
+        return {}
+
+    def messages(self, round: int) -> Sequence[Message]:
+        """Send the last iterate to all neighbours; weights below prune max|w| go as zeros.
+
+        While standardisation is warming up the moments travel too. Parameters that are
+        not finite are never sent: the neighbours then take this node as silent.
+        """
+        current = self._theta[0]
+        if not bounded(sealed(current)):
+            return ()
+        w = current[: self._map.dimension].copy()
+        size = np.abs(w)
+        w[size < self.settings.prune * size.max()] = 0.0
+        arrays = {"w": freeze(w), "b": freeze(current[self._width :].copy())}
+        arrays |= self._extra_arrays()
+        if self._scaler.talks:
+            arrays |= self._scaler.moments().arrays()
+        return (Message(arrays),)
+
+    def check_message(self, message: Message) -> None:
+        """Tell whether `combine` would accept a message.
+
+        Raises
+        ------
+        MessageError
+            An array is missing, unknown, of wrong shape, or not finite.
+        """
+        read_message(message, self._layout)
+
+    def combine(
+        self, round: int, inbox: Mapping[NodeId, Message], weights: Mapping[NodeId, float]
+    ) -> None:
+        """Average with the neighbours heard; a silent neighbour's weight goes to the node.
+
+        Raises
+        ------
+        MessageError
+            A message cannot be accepted; nothing has changed then.
+        """
+        heard = read_inbox(inbox, weights, self._layout)
+        settled = self._scaler.frozen
+        late = self._scaler.combine([(h.weight, h.moments) for h in heard if h.moments])
+        if late:
+            ready = [h for h in heard if h.moments and h.moments.rounds >= self._scaler.wanted]
+            self._mix(0.0, [(1.0 / len(ready), h) for h in ready])
+        else:
+            self._mix(1.0 - sum(h.weight for h in heard), [(h.weight, h) for h in heard])
+        self._after_combine(heard, late, settled)
+
+    def _mix(self, own: float, parts: Sequence[tuple[float, Heard]]) -> None:
+        """theta = own theta + sum c theta_j, in the order given."""
+        current = self._theta[0]
+        if parts:
+            current *= own
+        for weight, heard in parts:
+            current[: self._map.dimension] += weight * heard.arrays["w"]
+            current[self._width :] += weight * heard.arrays["b"]
+        project(current, self._width)
+
+    @abstractmethod
+    def _after_combine(self, heard: Sequence[Heard], late: bool, settled: bool) -> None:
+        """Do what follows the averaging.
+
+        `late`: everything was taken over from the neighbours; `settled`: standardisation
+        had been frozen before this round.
+        """
+
+    def _serve_current(self, weight: float) -> None:
+        average(self._theta[1], self._theta[0], 0, weight)
+
+    def parameters(self) -> Array:
+        """Give the current iterate (w, b) as one new vector (D + ranks - 1,)."""
+        current = self._theta[0]
+        return np.concatenate([current[: self._map.dimension], current[self._width :]])
+
+    # States
+
+    def model(self) -> State:
+        """Give what predicts and can go on learning; it holds no sample."""
+        D = self._map.dimension
+        return {
+            "schema": SCHEMA,
+            "kind": self.kind,
+            "config": self.settings.as_dict(),
+            "w": self._theta[:2, :D].copy(),
+            "b": self._theta[:2, self._width :].copy(),
+            "mean": self._scaler.scale[MEAN].copy(),
+            "M2": self._scaler.scale[M2].copy(),
+            "progress": self._progress.copy(),
+            "warm_up_rounds": self._scaler.rounds,
+            "helps_late_nodes": self._scaler.asked,
+        }
+
+    def export(self) -> State:
+        """Give the whole state, bit for bit."""
+        return self.model()
+
+    @classmethod
+    def restore(cls, state: State) -> Self:
+        """Build a learner from `export` or `model`.
+
+        Raises
+        ------
+        ModelError
+            The schema is newer than this version reads, or the state is damaged.
+        """
+        check_header(state, cls.kind)
+        config = dict(saved_value(state, "config"))
+        learner = cls.__new__(cls)
+        try:
+            settings = Settings(**{**config, "names": tuple(config["names"])})
+            settings.check()
+            OrdinalLearner.__init__(learner, settings)
+        except (KeyError, TypeError, ValueError, ConfigurationError) as error:
+            raise ModelError(f"damaged state: config; {error}") from error
+        learner._load(state)
+        return learner
+
+    def _load(self, state: State) -> None:
+        D = self._map.dimension
+        self._theta[:2, :D] = saved_array(state, "w", (2, D))
+        self._theta[:2, self._width :] = saved_array(state, "b", (2, self.ranks - 1))
+        progress = saved_array(state, "progress", self._progress.shape)
+        if (progress < 0.0).any():
+            raise ModelError("damaged state: progress is negative")
+        self._progress[:] = progress
+        self._scaler.restore(
+            saved_array(state, "mean", (self.features,)),
+            saved_array(state, "M2", (self.features,)),
+            int(saved_value(state, "warm_up_rounds")),
+            bool(saved_value(state, "helps_late_nodes")),
+        )

@@ -1,0 +1,115 @@
+"""The settings of the ordinal learners, checked once."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any
+
+from anabranch.errors import ConfigurationError
+
+__all__ = ["Settings"]
+
+_CHOICES = {
+    "kernel": ("gaussian", "linear"),
+    "serve": ("average", "last"),
+    "scaling": ("consensus", "none"),
+}
+_AT_LEAST = {"features": 1, "ranks": 2, "dimension": 1, "cache": 1, "warm_up": 1, "seed": 0}
+_BETWEEN = {
+    "alpha": (0.0, 1.0),
+    "averaging": (0.0, 1.0),
+    "prune": (0.0, 1.0),
+    "lam": (0.0, None),
+    "decay": (0.0, None),
+    "floor": (0.0, None),
+}
+_POSITIVE = ("gamma", "step")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of dSVOR as resolved: `gamma` and `dimension` are numbers here."""
+
+    features: int
+    ranks: int
+    kernel: str
+    gamma: float
+    dimension: int
+    alpha: float
+    lam: float
+    step: float
+    decay: float
+    floor: float
+    cache: int
+    averaging: float
+    serve: str
+    scaling: str
+    warm_up: int
+    prune: float
+    seed: int
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        gamma: float | None,
+        dimension: int | None,
+        names: Sequence[str] | None,
+        **given: Any,
+    ) -> "Settings":
+        """Fill in what depends on the number of features, and check everything.
+
+        Raises
+        ------
+        ConfigurationError
+            A value is not allowed; the message says what is.
+        """
+        _check_whole("features", given["features"])
+        features = int(given["features"])
+        names = tuple(str(i) for i in range(features)) if names is None else tuple(names)
+        gamma = 1.0 / features if gamma is None else gamma
+        dimension = max(200, 10 * features) if dimension is None else dimension
+        if given["kernel"] == "linear":
+            dimension = features
+        settings = cls(gamma=gamma, dimension=dimension, names=names, **given)
+        settings.check()
+        return settings
+
+    def check(self) -> None:
+        """Refuse what is not allowed (ConfigurationError)."""
+        for key, allowed in _CHOICES.items():
+            value = getattr(self, key)
+            if value not in allowed:
+                raise ConfigurationError(
+                    f"unknown {key}: {key}={value!r}; allowed: {', '.join(allowed)}"
+                )
+        for key in _AT_LEAST:
+            _check_whole(key, getattr(self, key))
+        for key, (low, high) in _BETWEEN.items():
+            _check_between(key, getattr(self, key), low, high)
+        for key in _POSITIVE:
+            value = getattr(self, key)
+            if not (isfinite(value) and value > 0.0):
+                raise ConfigurationError(f"not positive: {key}={value}; allowed: > 0")
+        if len(set(self.names)) != self.features or len(self.names) != self.features:
+            raise ConfigurationError(
+                f"not one name per feature: names={list(self.names)}; "
+                f"allowed: {self.features} different names"
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give them as JSON values."""
+        return {**asdict(self), "names": list(self.names)}
+
+
+def _check_whole(key: str, value: Any) -> None:
+    least = _AT_LEAST[key]
+    if isinstance(value, bool) or value != int(value) or value < least:
+        raise ConfigurationError(f"out of range: {key}={value!r}; allowed: whole, >= {least}")
+
+
+def _check_between(key: str, value: float, low: float, high: float | None) -> None:
+    if not isfinite(value) or value < low or (high is not None and value > high):
+        allowed = f">= {low:g}" if high is None else f"{low:g} to {high:g}"
+        raise ConfigurationError(f"out of range: {key}={value}; allowed: {allowed}")

@@ -1,0 +1,58 @@
+"""Reading saved states without trusting them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from anabranch.errors import ModelError
+from anabranch.protocol import Array
+
+__all__ = ["SCHEMA", "check_header", "saved_array", "saved_value"]
+
+SCHEMA = 1
+"""Version of the states written here."""
+
+
+def check_header(state: Mapping[str, Any], kind: str) -> None:
+    """Refuse a state of another kind or a newer schema.
+
+    Raises
+    ------
+    ModelError
+        Says which kind and schema are read.
+    """
+    schema = state.get("schema")
+    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
+        raise ModelError(f"unknown schema: schema={schema!r}; allowed: 1 to {SCHEMA}")
+    if state.get("kind") != kind:
+        raise ModelError(f"another learner: kind={state.get('kind')!r}; allowed: {kind!r}")
+
+
+def saved_value(state: Mapping[str, Any], name: str) -> Any:
+    """Give an entry, or say that it is missing."""
+    if name not in state:
+        raise ModelError(f"damaged state: {name} is missing")
+    return state[name]
+
+
+def saved_array(state: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Array:
+    """Copy a finite float64 array; -1 in `shape` stands for any length.
+
+    Raises
+    ------
+    ModelError
+        It is missing, of another shape, or not finite.
+    """
+    try:
+        array = np.array(saved_value(state, name), dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"damaged state: {name} is no array of numbers") from error
+    fits = array.ndim == len(shape) and all(
+        want in (-1, have) for want, have in zip(shape, array.shape, strict=False)
+    )
+    if not fits:
+        raise ModelError(f"damaged state: {name} has shape {array.shape}; allowed: {shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"damaged state: {name} is not finite")
+    return array
