@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from anabranch.errors import ConfigurationError
-from anabranch.protocol import Array, Message
+from anabranch.protocol import Array, Learner, Message
 
 __all__ = ["Policy", "Speaker", "wire_size"]
 
@@ -62,10 +62,11 @@ class Speaker:
         self.policy = policy
         self._last: Array | None = None
 
-    def due(self, round: int, parameters: Array) -> bool:
-        """Tell whether a node with these parameters speaks, and remember them if so."""
+    def due(self, round: int, learner: Learner) -> bool:
+        """Tell whether a node speaks, and remember its parameters if so."""
         if self.policy.kind == "every":
             return True
+        parameters = learner.parameters()
         if round >= self.policy.always_until and not self._moved(parameters):
             return False
         self._last = parameters.copy()

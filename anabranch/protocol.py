@@ -37,6 +37,10 @@ class Message:
     arrays: Arrays
     to: NodeId | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle in one call."""
+        return Message, (self.arrays, self.to)
+
 
 @runtime_checkable
 class Learner(Protocol):
@@ -72,7 +76,17 @@ class Learner(Protocol):
         ...
 
     def messages(self, round: int) -> Sequence[Message]:
-        """Give what this node sends in this round."""
+        """Give what this node sends in this round; nothing if it is not fit to be sent."""
+        ...
+
+    def check_message(self, message: Message) -> None:
+        """Refuse a message that `combine` could not take.
+
+        Raises
+        ------
+        MessageError
+            An array is missing, has another shape, or is not finite.
+        """
         ...
 
     def combine(
@@ -82,6 +96,11 @@ class Learner(Protocol):
 
         `weights` has one entry per neighbour, heard or not; what becomes of a silent
         neighbour's weight is the learner's own affair.
+
+        Raises
+        ------
+        MessageError
+            A message cannot be taken; nothing has changed then.
         """
         ...
 

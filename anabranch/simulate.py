@@ -79,7 +79,7 @@ def simulate(
         if policy.exchanges(round):
             _exchange(run, round, weights, speakers, heard)
         for node in sorted(learners):
-            inbox = heard[node] if policy.exchanges(round) else {}
+            inbox = dict(sorted(heard[node].items())) if policy.exchanges(round) else {}
             learners[node].combine(round, inbox, shares[node])
         run.rounds = round + 1
     return run
@@ -114,8 +114,11 @@ def _exchange(
         if not learner.acts(round):
             for neighbour in neighbours:
                 heard[neighbour].pop(node, None)
-        elif speakers[node].due(round, learner.parameters()):
-            for neighbour, message in address(learner, round, neighbours).items():
+        elif speakers[node].due(round, learner):
+            letters = address(learner, round, neighbours)
+            for neighbour in neighbours:
+                heard[neighbour].pop(node, None)
+            for neighbour, message in letters.items():
                 heard[neighbour][node] = message
                 run.messages += 1
                 run.bytes += wire_size(message)

@@ -1,6 +1,7 @@
 """What flows from the sources to the nodes: blocks, shares, ends, dead letters."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from anabranch.protocol import Array, NodeId
 
@@ -74,6 +75,11 @@ class Share:
     positions: Array
     held: Array | None = None
     node: NodeId = ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle in one call."""
+        rows = (self.X, self.y, self.positions, self.held)
+        return Share, (self.partition, self.tick, *rows, self.node)
 
 
 @dataclass(frozen=True, slots=True)

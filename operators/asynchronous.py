@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from anabranch.protocol import Message, NodeId
 from anabranch.stream import End, Share
-from operators.items import Ack, Done, Parcel
+from operators.items import Ack, Done, Outgoing, Parcel
 from operators.node_core import Event, NodeCore, freeze_message
 from operators.node_plan import NodePlan, reports_at
 
@@ -86,7 +86,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         if self.plan.policy.exchanges(self.round):
             events.extend(self.core.send(self.round))
             inbox = {n: self.heard[n] for n in self._live() if n in self.heard}
-        self.core.combine(self.round, inbox)
+        events.extend(self.core.combine(self.round, inbox))
         if reports_at(self.round, self.plan.report_every):
             events.extend(self.core.reports(self.round, final=False))
         self.round += 1
@@ -124,7 +124,11 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         ]
 
     def _last_words(self) -> list[Event]:
-        return [replace(o, parcel=replace(o.parcel, last=True)) for o in self.core.send(self.round)]
+        return [
+            replace(o, parcel=replace(o.parcel, last=True))
+            for o in self.core.send(self.round)
+            if isinstance(o, Outgoing)
+        ]
 
     @override
     def notify_at(self) -> datetime | None:

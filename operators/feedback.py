@@ -5,7 +5,6 @@ parcel to its receiver's worker, in this process or another. Parcels in the queu
 in a crash, on purpose: a node rebuilt from a snapshot sends its last two again.
 """
 
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -15,13 +14,14 @@ from typing_extensions import override
 
 from operators.hub import Hub
 from operators.items import Outgoing, Parcel
+from operators.thread_state import keep_thread_state
 
 __all__ = ["FeedbackSink", "FeedbackSource"]
 
 _AT_ONCE = datetime(2000, 1, 1, tzinfo=UTC)
-_NAP = 0.00005
-_PATIENCE = 200
-"""Empty polls after which the source falls back to Bytewax's own 1 ms pause."""
+_PATIENCE = 10
+"""Empty polls after which the source falls back to Bytewax's own 1 ms pause: polling on would
+take the core from the very worker whose answer is awaited."""
 
 
 class _Sink(StatelessSinkPartition[Outgoing]):
@@ -60,9 +60,6 @@ class _Source(StatelessSourcePartition[tuple[str, Parcel]]):
             outgoing = self._queue.popleft()
             batch.extend((self._keys[to], outgoing.parcel) for to in outgoing.receivers)
         self._idle = 0 if batch else self._idle + 1
-        if self._idle:
-            # Other workers, here and in other processes, need the core to answer.
-            time.sleep(_NAP)
         return batch
 
     @override
@@ -79,4 +76,5 @@ class FeedbackSource(DynamicSource[tuple[str, Parcel]]):
 
     @override
     def build(self, step_id: str, worker_index: int, worker_count: int) -> _Source:
+        keep_thread_state()
         return _Source(self.hub, worker_index, self.keys)

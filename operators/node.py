@@ -100,19 +100,29 @@ def nodes(
     """
     kind = AsynchronousNode if plan.mode == "asynchronous" else SynchronousNode
     events = op.stateful_batch("node", up, lambda state: _Named(kind, plan, hub, state))
+    # Parcels are by far the most events: the rest is looked through on its own.
+    rest = op.flat_map_batch("rest", events, _all_but_outgoing)
     return NodesOut(
-        _only("outgoing", events, Outgoing),
-        _only("acks", events, Ack),
-        _only("done", events, Done),
-        _only("reports", events, Report),
-        _only("finals", events, Final),
-        _only("predictions", events, Predictions),
-        _only("dead", events, DeadLetter),
+        op.flat_map_batch("outgoing", events, _outgoing),
+        _only("acks", rest, Ack),
+        _only("done", rest, Done),
+        _only("reports", rest, Report),
+        _only("finals", rest, Final),
+        _only("predictions", rest, Predictions),
+        _only("dead", rest, DeadLetter),
     )
 
 
-def _only(step_id: str, up: KeyedStream[Event], kind: type[T]) -> Stream[T]:
-    def select(items: list[tuple[str, Event]]) -> list[T]:
-        return [event for _, event in items if type(event) is kind]
+def _outgoing(items: list[tuple[str, Event]]) -> list[Outgoing]:
+    return [event for _, event in items if type(event) is Outgoing]
+
+
+def _all_but_outgoing(items: list[tuple[str, Event]]) -> list[Event]:
+    return [event for _, event in items if type(event) is not Outgoing]
+
+
+def _only(step_id: str, up: Stream[Event], kind: type[T]) -> Stream[T]:
+    def select(items: list[Event]) -> list[T]:
+        return [event for event in items if type(event) is kind]
 
     return op.flat_map_batch(step_id, up, select)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.errors import SampleError
+from anabranch.errors import MessageError, SampleError
 from anabranch.evaluation import restore_tally, tally_for
 from anabranch.exchange import Speaker, wire_size
 from anabranch.protocol import Array, Learner, Message, NodeId
@@ -39,6 +39,7 @@ class NodeCore:
         self.label = POOLED if node == POOLED else COOPERATIVE
         self.speaker = Speaker(plan.policy)
         self.rows = self.messages = self.bytes = 0
+        self.silent = False
         self.kept: list[Share] = []
         self.learner: Learner = plan.make(node)
         self.local = plan.make(node) if plan.local and self.neighbours else None
@@ -89,18 +90,30 @@ class NodeCore:
     def _predictions(self, round: int, share: Share, predicted: Array) -> Predictions:
         return Predictions(self.node, round, share.partition, share.positions, share.y, predicted)
 
-    def send(self, round: int) -> list[Outgoing]:
-        """Give this round's parcels: a message, or the sign that there is none."""
+    def send(self, round: int) -> list[Event]:
+        """Give this round's parcels: a message to each neighbour, or the sign of none."""
         if not self.neighbours:
             return []
         if not self.learner.acts(round):
             return [Outgoing(Parcel(self.node, round, None), self.neighbours)]
-        if not self.speaker.due(round, self.learner.parameters()):
+        if not self.speaker.due(round, self.learner):
             return [Outgoing(Parcel(self.node, round, None, True), self.neighbours)]
         letters = address(self.learner, round, self.neighbours)
-        return self._parcels(round, letters)
+        parcels = self._parcels(round, letters)
+        left_out = tuple(n for n in self.neighbours if n not in letters)
+        if left_out:
+            parcels.append(Outgoing(Parcel(self.node, round, None), left_out))
+        return parcels + self._notice_silence(round, not letters)
 
-    def _parcels(self, round: int, letters: dict[NodeId, Message]) -> list[Outgoing]:
+    def _notice_silence(self, round: int, silent: bool) -> list[Event]:
+        """Say once that this node has nothing fit to be sent."""
+        begins, self.silent = silent and not self.silent, silent
+        if not begins:
+            return []
+        detail = f"node {self.node!r} sends nothing from round {round} on: its parameters diverged"
+        return [DeadLetter("diverged", detail, self.node, self.node, round, b"")]
+
+    def _parcels(self, round: int, letters: dict[NodeId, Message]) -> list[Event]:
         groups: dict[int, tuple[Message, list[NodeId]]] = {}
         for receiver, message in letters.items():
             groups.setdefault(id(message), (message, []))[1].append(receiver)
@@ -109,11 +122,29 @@ class NodeCore:
             self.bytes += len(receivers) * wire_size(message)
         return [Outgoing(Parcel(self.node, round, m), tuple(to)) for m, to in groups.values()]
 
-    def combine(self, round: int, inbox: dict[NodeId, Message]) -> None:
-        """Take in the neighbours' messages; the local companion hears nobody."""
-        self.learner.combine(round, inbox, self._weights)
+    def combine(self, round: int, inbox: dict[NodeId, Message]) -> list[Event]:
+        """Take in the neighbours' messages; the local companion hears nobody.
+
+        A message that the learner refuses becomes a dead letter, and its sender silent.
+        """
+        refused: list[Event] = []
+        try:
+            self.learner.combine(round, inbox, self._weights)
+        except MessageError:
+            fit = {n: m for n, m in inbox.items() if self._accepts(round, n, m, refused)}
+            self.learner.combine(round, fit, self._weights)
         if self.local is not None:
             self.local.combine(round, {}, {})
+        return refused
+
+    def _accepts(self, round: int, sender: NodeId, message: Message, refused: list[Event]) -> bool:
+        try:
+            self.learner.check_message(message)
+        except MessageError as error:
+            detail = f"from {sender!r} to {self.node!r} in round {round}: {error}"
+            refused.append(DeadLetter("refused_message", detail, sender, sender, round, b""))
+            return False
+        return True
 
     def reports(self, round: int, final: bool) -> list[Event]:
         """Give the scores so far, of the node and of its companion."""
@@ -151,7 +182,7 @@ class NodeCore:
             "tally": self.tally.export(),
             "local_tally": self.local_tally.export(),
             "speaker": self.speaker.export(),
-            "counts": (self.rows, self.messages, self.bytes),
+            "counts": (self.rows, self.messages, self.bytes, self.silent),
             "kept": list(self.kept),
         }
 
@@ -162,7 +193,7 @@ class NodeCore:
         self.tally = restore_tally(state["tally"])
         self.local_tally = restore_tally(state["local_tally"])
         self.speaker.restore(state["speaker"])
-        self.rows, self.messages, self.bytes = state["counts"]
+        self.rows, self.messages, self.bytes, self.silent = state["counts"]
         self.kept = list(state["kept"])
 
 

@@ -90,10 +90,10 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         here = self.shares.pop(self.round, {})
         events = self.core.learn(self.round, [here[part] for part in sorted(here)])
         if self.plan.policy.exchanges(self.round):
-            outgoing = self.core.send(self.round)
+            sent = self.core.send(self.round)
             previous = [o for o in self.sent if o.parcel.round == self._last_sent()]
-            self.sent = previous + outgoing
-            events.extend(outgoing)
+            self.sent = previous + [o for o in sent if isinstance(o, Outgoing)]
+            events.extend(sent)
         self.waiting = True
         return events
 
@@ -114,8 +114,8 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
                 self.heard.pop(sender, None)
         exchanged = self.plan.policy.exchanges(self.round)
         inbox = {n: self.heard[n] for n in sorted(self.heard)} if exchanged else {}
-        self.core.combine(self.round, inbox)
-        events = self._after_round()
+        events = self.core.combine(self.round, inbox)
+        events.extend(self._after_round())
         self.round += 1
         self.waiting = False
         return events

@@ -12,6 +12,7 @@ from anabranch.features.standardiser import Standardiser
 from anabranch.kernels import dsvor as loops
 from anabranch.kernels.checks import LIMIT, bounded
 from anabranch.kernels.lanes import padded
+from anabranch.kernels.mixing import add, pruned, scale
 from anabranch.kernels.moments import M2, MEAN
 from anabranch.kernels.ordinal import average, project
 from anabranch.learners.inbox import Heard, Layout, read_inbox, read_message, sealed
@@ -171,9 +172,7 @@ class OrdinalLearner(ABC):
         current = self._theta[0]
         if not bounded(sealed(current)):
             return ()
-        w = current[: self._map.dimension].copy()
-        size = np.abs(w)
-        w[size < self.settings.prune * size.max()] = 0.0
+        w = pruned(current, self._map.dimension, self.settings.prune)
         arrays = {"w": freeze(w), "b": freeze(current[self._width :].copy())}
         arrays |= self._extra_arrays()
         if self._scaler.talks:
@@ -214,10 +213,10 @@ class OrdinalLearner(ABC):
         """theta = own theta + sum c theta_j, in the order given."""
         current = self._theta[0]
         if parts:
-            current *= own
+            scale(current, own)
         for weight, heard in parts:
-            current[: self._map.dimension] += weight * heard.arrays["w"]
-            current[self._width :] += weight * heard.arrays["b"]
+            add(current, 0, weight, heard.arrays["w"])
+            add(current, self._width, weight, heard.arrays["b"])
         project(current, self._width)
 
     @abstractmethod

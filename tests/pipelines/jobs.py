@@ -36,6 +36,8 @@ SETTINGS = [
 
 def command(folder: Path, *more: str, settings: list[str] = SETTINGS) -> list[str]:
     """Give the command line of a job whose run directory and snapshots are in a folder."""
+    if "source.kind=nonlinear" not in settings:
+        settings = ["source.rows=", *settings]
     own = [f"job.run_dir={folder / 'run'}", f"recovery.dir={folder / 'state'}"]
     sets = [word for setting in [*settings, *own] for word in ("--set", setting)]
     return [sys.executable, "-m", "pipelines.cli", "run", *sets, *more]

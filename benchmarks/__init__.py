@@ -1,0 +1,1 @@
+"""Measurements: what a job costs beside the things it is made of. Run by `make bench`."""
