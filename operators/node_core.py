@@ -67,7 +67,8 @@ class NodeCore:
         except SampleError as error:
             return self._learn_one_by_one(round, share, error)
         self.rows += len(share.y)
-        return [self._predictions(round, share, predicted)] if self.plan.predictions else []
+        wanted = self.plan.predictions and self.node != POOLED
+        return [self._predictions(round, share, predicted)] if wanted else []
 
     def _learn_one_by_one(self, round: int, share: Share, error: SampleError) -> list[Event]:
         if len(share.y) == 1:

@@ -1,4 +1,8 @@
-"""A broadcast to processes: each has one sink part of its own number."""
+"""A broadcast to processes: each has the sink part of its own number.
+
+The set of parts is fixed, whatever the number of processes, since a recovery store that knows
+a part cannot be resumed without it. Parts beyond the last process are dealt round and unused.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +12,9 @@ from typing_extensions import override
 from operators.hub import Hub
 from operators.items import Ack
 
-__all__ = ["HALT", "ProcessSink", "process_key"]
+__all__ = ["HALT", "MOST_PROCESSES", "ProcessSink", "process_key"]
+
+MOST_PROCESSES = 32
 
 HALT = None
 """The sign that every node has done its last round."""
@@ -44,15 +50,16 @@ class _Part(StatefulSinkPartition[Ack | None, None]):
 class ProcessSink(FixedPartitionedSink[Ack | None, None]):
     """Deliver acknowledgements and the halt to the hub of the process they are keyed to.
 
-    Every process must have its own number: were two to name the same part, one of them
-    would never hear the halt.
+    Every process must have its own number, below `MOST_PROCESSES`: were two to name the same
+    part, one of them would never hear the halt.
     """
 
     hub: Hub
 
     @override
     def list_parts(self) -> list[str]:
-        return [process_key(self.hub.process)]
+        mine = range(self.hub.process, MOST_PROCESSES, self.hub.processes)
+        return [process_key(number) for number in mine]
 
     @override
     def part_fn(self, item_key: str) -> int:

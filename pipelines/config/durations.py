@@ -30,7 +30,9 @@ class Duration(float):
         found = _FORM.fullmatch(text.strip()) if isinstance(text, str) else None
         if found is None:
             raise ValueError(f"{text!r} is not a duration")
-        return cls(float(found[1]) * _UNITS[found[2]])
+        count = float(found[1])
+        # 43 / 1000 is the double nearest to 0.043; 43 * 0.001 is not.
+        return cls(count / 1000 if found[2] == "ms" else count * _UNITS[found[2]])
 
     def __str__(self) -> str:
         for unit in ("h", "m", "s"):

@@ -201,7 +201,9 @@ class Parallel(Struct, frozen=True, forbid_unknown_fields=True):
         Count,
         Meta(description="Threads a process; they share the interpreter's lock."),
     ] = 1
-    processes: Annotated[Count, Meta(description="Processes; they share nothing.")] = 1
+    processes: Annotated[
+        Annotated[int, Meta(ge=1, le=32)], Meta(description="Processes; they share nothing.")
+    ] = 1
     restarts: Annotated[
         Whole,
         Meta(description="Times the processes are restarted from recovery after a crash."),

@@ -48,21 +48,24 @@ def settings(path: Path, *more: str) -> list[str]:
 
 def test_one_node_scores_as_river_does(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "rows.csv")
-    more = ["network.nodes=1", "learner.scaling=none", "evaluation.window=300"]
+    more = ["network.nodes=1", "learner.scaling=none", "learner.seed=0", "evaluation.window=300"]
     finish(start(tmp_path, settings=settings(path, *more, "source.rows_per_tick=70")))
     X, y = nonlinear(seed=3).block(0, ROWS)
     stream = [({"x1": a, "x2": b}, int(label)) for (a, b), label in zip(X.tolist(), y, strict=True)]
-    for name, make in {
-        "MAE": metrics.MAE,
-        "MSE": metrics.MSE,
-        "Accuracy": metrics.Accuracy,
-        "QuadraticKappa": QuadraticKappa,
-    }.items():
-        for scores, metric in (("scores", make()), ("window", utils.Rolling(make(), 300))):
-            model = DSVORClassifier(ranks=[1, 2, 3, 4], gamma=0.5, dimension=30, standardise=False)
-            *_, last = evaluate.iter_progressive_val_score(stream, model, metric, step=ROWS)
-            mine = final_row(tmp_path)[scores][name]
-            assert mine == pytest.approx(last[type(make()).__name__].get(), abs=1e-12), name
+    model = DSVORClassifier(ranks=[1, 2, 3, 4], gamma=0.5, dimension=30, standardise=False)
+    steps = evaluate.iter_progressive_val_score(
+        stream, model, metrics.Accuracy(), step=1, yield_predictions=True
+    )
+    predicted = [step["Prediction"] for step in steps]
+    row = final_row(tmp_path)
+    for metric in (metrics.MAE, metrics.MSE, metrics.Accuracy, QuadraticKappa):
+        whole, window = metric(), utils.Rolling(metric, window_size=300)
+        for (_, label), guess in zip(stream, predicted, strict=True):
+            whole.update(label, guess)
+            window.update(label, guess)
+        name = metric.__name__
+        assert row["scores"][name] == pytest.approx(whole.get(), abs=1e-12), name
+        assert row["window"][name] == pytest.approx(window.get(), abs=1e-12), name
 
 
 def names(count: int) -> list[str]:
