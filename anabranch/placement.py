@@ -11,7 +11,7 @@ from anabranch.errors import ConfigurationError, nearest
 from anabranch.protocol import Array, NodeId, freeze
 from anabranch.stream import Block, Share
 
-__all__ = ["PLACEMENTS", "Placement", "PlacementRule", "split"]
+__all__ = ["PLACEMENTS", "Placement", "PlacementRule", "split", "whole"]
 
 PlacementRule = Literal["round-robin", "hash", "partition", "key"]
 PLACEMENTS: tuple[PlacementRule, ...] = ("round-robin", "hash", "partition", "key")
@@ -56,9 +56,31 @@ class Placement:
         """Give each row's node as an index into `nodes`, shape (n,)."""
         return _RULES[self.rule](self, block)
 
+    def feeds(self, node: NodeId) -> tuple[str, ...]:
+        """Give the partitions that a node may get rows from; it waits for their ticks only."""
+        if self.rule != "partition":
+            return self.partitions
+        place = self.nodes.index(node)
+        return self.partitions[place :: len(self.nodes)]
+
+    def fed_by(self, partition: str) -> tuple[NodeId, ...]:
+        """Give the nodes that may get rows of a partition."""
+        if self.rule != "partition":
+            return self.nodes
+        return (self.nodes[self.partitions.index(partition) % len(self.nodes)],)
+
     def shares(self, block: Block) -> dict[NodeId, Share]:
-        """Give every node its rows of the block, in order, possibly none."""
+        """Give every node fed by the block's partition its rows, in order, possibly none."""
+        if self.rule == "partition":
+            (node,) = self.fed_by(block.partition)
+            return {node: whole(block, node)}
         return {share.node: share for share in split(block, self.indices(block), self.nodes)}
+
+
+def whole(block: Block, node: NodeId) -> Share:
+    """Give all rows of a block to one node, without a copy."""
+    arrays = (block.X, block.y, block.positions, block.held)
+    return Share(block.partition, block.tick, *arrays, node)
 
 
 def split(block: Block, indices: Array, nodes: Sequence[NodeId]) -> list[Share]:

@@ -37,11 +37,6 @@ class Message:
     arrays: Arrays
     to: NodeId | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle in one call."""
-        return Message, (self.arrays, self.to)
-
-
 @runtime_checkable
 class Learner(Protocol):
     """One node's share of a distributed learner.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.packing import Packed, pack, unpack
 from anabranch.protocol import Array, NodeId
 
 __all__ = ["RAW_LIMIT", "Block", "DeadLetter", "End", "Placed", "Predictions", "Share"]
@@ -77,9 +78,23 @@ class Share:
     node: NodeId = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle in one call."""
-        rows = (self.X, self.y, self.positions, self.held)
-        return Share, (self.partition, self.tick, *rows, self.node)
+        """Pickle as plain values: shares cross processes by the thousand."""
+        held = None if self.held is None else pack(self.held)
+        rows = (pack(self.X), pack(self.y), pack(self.positions), held)
+        return _unpack_share, (self.partition, self.tick, *rows, self.node)
+
+
+def _unpack_share(
+    partition: str,
+    tick: int,
+    X: Packed,
+    y: Packed,
+    positions: Packed,
+    held: Packed | None,
+    node: NodeId,
+) -> Share:
+    rows = (unpack(X), unpack(y), unpack(positions), None if held is None else unpack(held))
+    return Share(partition, tick, *rows, node)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
     def __init__(self, plan: NodePlan, node: NodeId, state: dict[str, Any] | None) -> None:
         self.core = NodeCore(plan, node, state["core"] if state else None)
         self.plan = plan
+        self.feeds = plan.feeds(node)
         self.round = 0
         self.done = False
         self.learned: dict[str, int] = {}
@@ -103,9 +104,10 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         ]
 
     def _ended(self) -> bool:
-        return not self.done and all(
-            part in self.ends and self.learned.get(part, -1) >= self.ends[part]
-            for part in self.plan.partitions
+        return (
+            not self.done
+            and self.plan.last_round(self.ends) is not None
+            and all(self.learned.get(part, -1) >= self.ends[part] for part in self.feeds)
         )
 
     def _all_live_spoke(self) -> bool:

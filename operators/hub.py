@@ -1,7 +1,7 @@
 """What the workers of one process share: queues, acknowledgements, the signs to stop."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from threading import Event
 
 from anabranch.protocol import NodeId
@@ -19,17 +19,17 @@ class Hub:
     Parameters
     ----------
     process, processes : this process's number, and how many there are
-    nodes : everyone who acknowledges ticks
-    partitions : all partitions whose ticks are acknowledged
+    workers : workers a process
+    fed : for each partition, who acknowledges its ticks
     """
 
     def __init__(
-        self, process: int, processes: int, nodes: Iterable[NodeId], partitions: Iterable[str]
+        self, process: int, processes: int, workers: int, fed: Mapping[str, Iterable[NodeId]]
     ) -> None:
-        names = tuple(nodes)
         self.process = process
         self.processes = processes
-        self._acks = {part: dict.fromkeys(names, -1) for part in partitions}
+        self.workers = workers
+        self._acks = {part: dict.fromkeys(nodes, -1) for part, nodes in fed.items()}
         self.halt = Event()
         self.drain = Event()
         self.bad_input: str | None = None
@@ -44,7 +44,8 @@ class Hub:
         """Note that a node has done with a tick of one partition, or of all."""
         for part in self._acks if partition is None else (partition,):
             acks = self._acks[part]
-            acks[node] = max(acks[node], tick)
+            if node in acks:
+                acks[node] = max(acks[node], tick)
 
     def slowest(self, partition: str) -> int:
         """Give the last tick of a partition that every node has done with, or -1."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.packing import pack_all, unpack_all
 from anabranch.protocol import Array, Message, NodeId, State
 
 __all__ = ["Ack", "Done", "Final", "Outgoing", "Parcel", "Report"]
@@ -25,8 +26,15 @@ class Parcel:
     last: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle in one call: parcels cross processes by the thousand."""
-        return Parcel, (self.sender, self.round, self.message, self.unchanged, self.last)
+        """Pickle as plain values: parcels cross processes by the thousand."""
+        message = self.message
+        packed = None if message is None else (pack_all(message.arrays), message.to)
+        return _unpack_parcel, (self.sender, self.round, packed, self.unchanged, self.last)
+
+
+def _unpack_parcel(sender: NodeId, round: int, packed: Any, unchanged: bool, last: bool) -> Parcel:
+    message = None if packed is None else Message(unpack_all(packed[0]), packed[1])
+    return Parcel(sender, round, message, unchanged, last)
 
 
 @dataclass(frozen=True, slots=True)

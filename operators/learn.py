@@ -19,10 +19,10 @@ from operators.node_plan import POOLED, NodePlan
 from operators.paced_source import PacedSource
 from operators.place import place
 from operators.process_sink import ProcessSink, process_key
-from operators.routing import balanced_keys
+from operators.routing import balanced_keys, worker_of
 from operators.scoring import SCORES, Scoring
 
-__all__ = ["LearnOut", "learn_on_network"]
+__all__ = ["LearnOut", "learn_on_network", "make_hub"]
 
 _ACKS = 4
 """Acknowledgements a node sends while a partition runs `ticks_ahead` ticks."""
@@ -41,7 +41,6 @@ class LearnOut:
 def learn_on_network(
     flow: Dataflow,
     source: FixedPartitionedSource[Block | End, Any],
-    placement: Placement,
     plan: NodePlan,
     hub: Hub,
     *,
@@ -54,7 +53,7 @@ def learn_on_network(
     Parameters
     ----------
     source : blocks in ticks; wrapped here with flow control and graceful stop
-    placement, plan : which node a row belongs to, and what nodes do
+    plan : which node a row belongs to, and what nodes do
     hub : this process's own; `hub.drain` ends the flow with a final snapshot
     pooled : whether one more node, without neighbours, learns from all rows
     ticks_ahead : ticks a partition may run beyond the slowest node
@@ -67,9 +66,11 @@ def learn_on_network(
     """
     # A node must acknowledge before a partition has run out of ticks to emit.
     plan = replace(plan, ack_every=max(1, ticks_ahead // _ACKS))
+    placement = plan.placement
     members = (*placement.nodes, *((POOLED,) if pooled else ()))
     keys = balanced_keys(members)
-    blocks = op.input("source", flow, PacedSource(source, hub, ticks_ahead))
+    homes = {part: _home(placement, part, hub) for part in placement.partitions}
+    blocks = op.input("source", flow, PacedSource(source, hub, ticks_ahead, homes))
     placed = place("place", blocks, placement, keys, hub, stop_at_bad_input)
     parcels = op.input("feedback", flow, FeedbackSource(hub, keys))
     out = nodes("nodes", op.merge("inbox", placed.shares, parcels), plan, hub)
@@ -81,6 +82,28 @@ def learn_on_network(
         out.predictions,
         op.merge("all_dead", placed.dead, out.dead),
     )
+
+
+def make_hub(
+    placement: Placement,
+    *,
+    process: int = 0,
+    processes: int = 1,
+    workers: int = 1,
+    pooled: bool = False,
+) -> Hub:
+    """Make a process's hub for `learn_on_network`; the numbers as Bytewax is started with."""
+    extra = (POOLED,) if pooled else ()
+    fed = {part: (*placement.fed_by(part), *extra) for part in placement.partitions}
+    return Hub(process, processes, workers, fed)
+
+
+def _home(placement: Placement, partition: str, hub: Hub) -> int:
+    """Give the process that reads a partition: where its node is, if it feeds one alone."""
+    place = placement.partitions.index(partition)
+    if len(placement.fed_by(partition)) == 1:
+        place %= len(placement.nodes)
+    return worker_of(place, hub.processes * hub.workers) // hub.workers
 
 
 def _tell_processes(out: NodesOut, members: int, hub: Hub) -> None:

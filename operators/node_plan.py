@@ -7,6 +7,7 @@ from typing import Literal
 
 from anabranch.exchange import Policy
 from anabranch.network import Weights
+from anabranch.placement import Placement
 from anabranch.protocol import Learner, NodeId, State, Task
 
 __all__ = ["COOPERATIVE", "LOCAL", "POOLED", "NodePlan", "reports_at"]
@@ -23,7 +24,7 @@ class NodePlan:
     make : builds a fresh learner for a node
     restore : builds a learner from its exported state
     weights : graph and combination weights
-    partitions : all source partitions of the job
+    placement : which node a row belongs to
     ranks : number of ranks, for the scores
     final_rounds : rounds after the last tick, beyond the graph's diameter
     window : samples in a node's sliding window
@@ -39,7 +40,7 @@ class NodePlan:
     make: Callable[[NodeId], Learner]
     restore: Callable[[State], Learner]
     weights: Weights
-    partitions: tuple[str, ...]
+    placement: Placement
     task: Task
     ranks: int
     policy: Policy = field(default_factory=Policy)
@@ -62,11 +63,18 @@ class NodePlan:
         """Give the weights of a node's neighbours."""
         return {} if node == POOLED else self.weights.of(node)
 
+    def feeds(self, node: NodeId) -> tuple[str, ...]:
+        """Give the partitions whose ticks a node waits for; the pooled companion all."""
+        return self.placement.partitions if node == POOLED else self.placement.feeds(node)
+
     def last_round(self, ends: Mapping[str, int]) -> int | None:
         """Give the last round of the job, or None while a partition has not ended."""
-        if len(ends) < len(self.partitions):
-            return None
-        return max(ends.values()) + self.weights.graph.diameter + self.final_rounds
+        return self.surely(ends) if len(ends) == len(self.placement.partitions) else None
+
+    def surely(self, ends: Mapping[str, int]) -> int:
+        """Give a round that the job performs for sure, from the partitions known to end."""
+        after = self.weights.graph.diameter + self.final_rounds
+        return max(ends.values()) + after if ends else -1
 
 
 def reports_at(round: int, every: int) -> bool:

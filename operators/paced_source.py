@@ -1,5 +1,6 @@
 """Flow control and graceful stop around any source of blocks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -94,16 +95,18 @@ class PacedSource(FixedPartitionedSource[Block | End, Any]):
 
     So memory is bounded whatever the backlog. When the process is told to drain, every
     partition ends at its next poll; its snapshot is the next record, so a resumed job
-    goes on exactly there.
+    goes on exactly there. `homes` says which process reads a partition: the one that hosts
+    its node, where it feeds one alone.
     """
 
     inner: FixedPartitionedSource[Block | End, Any]
     hub: Hub
     ticks_ahead: int
+    homes: Mapping[str, int]
 
     @override
     def list_parts(self) -> list[str]:
-        return self.inner.list_parts()
+        return [part for part in self.inner.list_parts() if self.homes[part] == self.hub.process]
 
     @override
     def build_part(self, step_id: str, for_part: str, resume_state: Any | None) -> _PacedPartition:

@@ -7,7 +7,7 @@ import bytewax.operators as op
 from bytewax.dataflow import Stream, operator
 from bytewax.operators import KeyedStream
 
-from anabranch.placement import Placement
+from anabranch.placement import Placement, whole
 from anabranch.stream import Block, DeadLetter, End, Share
 from operators.hub import Hub
 from operators.node_plan import POOLED
@@ -73,14 +73,10 @@ def _cutter(
             shares = placement.shares(item)
             placed.extend((keys[node], share) for node, share in shares.items())
             if POOLED in keys and POOLED not in shares:
-                placed.append((keys[POOLED], _whole(item)))
+                placed.append((keys[POOLED], whole(item, POOLED)))
         return placed
 
     return cut
-
-
-def _whole(block: Block) -> Share:
-    return Share(block.partition, block.tick, block.X, block.y, block.positions, block.held, POOLED)
 
 
 def _watcher(hub: Hub, stop: bool) -> Callable[[list[Block | End]], Iterable[DeadLetter]]:

@@ -10,20 +10,31 @@ from collections.abc import Iterable
 
 from anabranch.protocol import NodeId
 
-__all__ = ["balanced_keys", "key_hash"]
+__all__ = ["balanced_keys", "key_hash", "worker_of"]
 
 _MASK = (1 << 64) - 1
 _CYCLE = 12
 
 
 def balanced_keys(nodes: Iterable[NodeId]) -> dict[NodeId, str]:
-    """Give each node the key it is routed and recovered by.
+    """Give each node the key it is routed and recovered by; in the order given, round robin.
 
     >>> keys = balanced_keys([f"n{i}" for i in range(6)])
     >>> [key_hash(keys[f"n{i}"]) % 2 for i in range(6)]
     [0, 1, 0, 1, 0, 1]
     """
-    return {node: _salted(node, place % _CYCLE) for place, node in enumerate(sorted(nodes))}
+    return {node: _salted(node, place % _CYCLE) for place, node in enumerate(nodes)}
+
+
+def worker_of(place: int, workers: int) -> int:
+    """Give the worker of the node at a place in the order that `balanced_keys` was given.
+
+    Exact where `workers` divides 12; elsewhere a guess.
+
+    >>> worker_of(13, 2)
+    1
+    """
+    return place % _CYCLE % workers
 
 
 def _salted(node: NodeId, wanted: int) -> str:

@@ -30,6 +30,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
     def __init__(self, plan: NodePlan, node: NodeId, state: dict[str, Any] | None) -> None:
         self.core = NodeCore(plan, node, state["core"] if state else None)
         self.plan = plan
+        self.feeds = plan.feeds(node)
         self.round = 0
         self.waiting = False
         self.done = False
@@ -80,10 +81,19 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         return last is not None and self.round > last
 
     def _tick_is_here(self) -> bool:
+        """Tell whether every feed gave its share of this tick, and the round is to be.
+
+        A node whose feeds have ended, or that has none, cannot know by itself whether the job
+        has another round; a tick somewhere shows in a neighbour's parcel.
+        """
         here = self.shares.get(self.round, {})
-        return all(
-            part in here or self.round > self.ends.get(part, self.round)
-            for part in self.plan.partitions
+        given = all(
+            part in here or self.round > self.ends.get(part, self.round) for part in self.feeds
+        )
+        return given and (
+            bool(here)
+            or self.round <= self.plan.surely(self.ends)
+            or any(round >= self.round for round in self.inbox)
         )
 
     def _learn_and_send(self) -> list[Event]:

@@ -15,8 +15,8 @@ from anabranch.placement import Placement, PlacementRule
 from anabranch.protocol import Learner, NodeId
 from connectors import JsonLinesSink, encode_dead_letter, encode_plain, encode_predictions
 from operators.hub import Hub
-from operators.learn import LearnOut, learn_on_network
-from operators.node_plan import POOLED, NodePlan
+from operators.learn import LearnOut, learn_on_network, make_hub
+from operators.node_plan import NodePlan
 from pipelines.config import Job, build_weights
 from pipelines.models import ModelSink
 from pipelines.run_dir import RunDirectory
@@ -43,15 +43,18 @@ def build_flow(job: Job, process: int = 0) -> Built:
     """
     source = build_source(job)
     plan = build_plan(job, source)
-    placement = _placement(job, source)
     pooled = "pooled" in job.evaluation.companions
-    members = (*placement.nodes, *((POOLED,) if pooled else ()))
-    hub = Hub(process, job.parallel.processes, members, plan.partitions)
+    hub = make_hub(
+        plan.placement,
+        process=process,
+        processes=job.parallel.processes,
+        workers=job.parallel.workers,
+        pooled=pooled,
+    )
     flow = Dataflow("anabranch")
     out = learn_on_network(
         flow,
         source.blocks,
-        placement,
         plan,
         hub,
         pooled=pooled,
@@ -71,7 +74,7 @@ def build_plan(job: Job, source: JobSource) -> NodePlan:
         make=partial(_make, learner.kind, source, learner.ranks, dict(learner.options)),
         restore=LEARNERS[learner.kind].restore,
         weights=build_weights(job.network),
-        partitions=source.partitions,
+        placement=_placement(job, source),
         task=LEARNERS[learner.kind].task,
         ranks=learner.ranks,
         policy=Policy(exchange.policy, exchange.every, exchange.tolerance, warm_up),

@@ -7,9 +7,7 @@ from bytewax.testing import TestingSink, cluster_main, run_main
 
 from anabranch.simulate import simulate
 from anabranch.stream import Block
-from operators.hub import Hub
-from operators.learn import learn_on_network
-from operators.node_plan import POOLED
+from operators.learn import learn_on_network, make_hub
 from tests.operators.toy import ToyLearner, rows
 
 
@@ -30,12 +28,12 @@ class Ran:
         return row
 
 
-def run_flow(source, plan, placement, *, workers=1, pooled=True, ticks_ahead=4, stop=False):
+def run_flow(source, plan, *, workers=1, pooled=True, ticks_ahead=4, stop=False):
     """Run the flow to its end."""
-    hub = Hub(0, 1, (*placement.nodes, *((POOLED,) if pooled else ())), plan.partitions)
+    hub = make_hub(plan.placement, workers=workers, pooled=pooled)
     flow = Dataflow("toy")
     out = learn_on_network(
-        flow, source, placement, plan, hub,
+        flow, source, plan, hub,
         pooled=pooled, ticks_ahead=ticks_ahead, stop_at_bad_input=stop,
     )  # fmt: skip
     ran = Ran()
@@ -50,9 +48,10 @@ def run_flow(source, plan, placement, *, workers=1, pooled=True, ticks_ahead=4, 
     return ran
 
 
-def run_loop(source, plan, placement):
+def run_loop(source, plan):
     """Run the same job in the reference loop."""
     ticks = max((-(-n // source.per_tick) for n in source.rows), default=0)
+    placement = plan.placement
     learners = {node: ToyLearner(3) for node in placement.nodes}
     return simulate(
         learners, plan.weights, [_tick(source, placement, t) for t in range(ticks)],

@@ -5,7 +5,6 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from anabranch.placement import Placement
 from anabranch.stream import Share
 from operators.asynchronous import AsynchronousNode
 from operators.items import Parcel
@@ -17,9 +16,8 @@ from tests.operators.toy_job import NAMES, toy_plan
 @pytest.mark.parametrize("workers", [1, 2])
 def test_every_sample_is_learned_once(workers):
     source = ToySource([400, 150], 20)
-    plan = toy_plan(source.names, mode="asynchronous", final_rounds=5)
-    placement = Placement(NAMES, "hash", tuple(source.names))
-    ran = run_flow(source, plan, placement, workers=workers)
+    plan = toy_plan(source.names, "hash", mode="asynchronous", final_rounds=5)
+    ran = run_flow(source, plan, workers=workers)
     row = ran.final_row()
     assert row["samples"] == 550
     assert ran.final_row("pooled")["samples"] == 550
@@ -30,25 +28,25 @@ def test_every_sample_is_learned_once(workers):
 def test_skewed_sources_do_not_block_each_other():
     # One partition is a hundred times longer: its ticks are acknowledged on their own.
     source = ToySource([2000, 20], 20)
-    plan = toy_plan(source.names, mode="asynchronous")
-    ran = run_flow(source, plan, Placement(NAMES, "partition", tuple(source.names)))
+    plan = toy_plan(source.names, "partition", mode="asynchronous")
+    ran = run_flow(source, plan)
     assert ran.final_row()["samples"] == 2020
 
 
 def share(tick, count=2):
     X, y = rows(0, tick * count, count)
-    return Share("p0", tick, X, y, np.arange(count), None, NAMES[0])
+    return Share("p00", tick, X, y, np.arange(count), None, NAMES[0])
 
 
 def test_a_stale_neighbour_is_left_out_and_taken_back():
-    plan = toy_plan(("p0",), mode="asynchronous", stale_after=timedelta(milliseconds=1))
+    plan = toy_plan(("p00",), mode="asynchronous", stale_after=timedelta(milliseconds=1))
     node = AsynchronousNode(plan, NAMES[0], None)
     friend = node.core.neighbours[0]
     other = AsynchronousNode(plan, friend, None)
     (parcel, *_) = [o.parcel for o in other.core.send(0)]
     assert node._live() == []
     node.on_batch([parcel])
-    node.plan = toy_plan(("p0",), mode="asynchronous", stale_after=timedelta(hours=1))
+    node.plan = toy_plan(("p00",), mode="asynchronous", stale_after=timedelta(hours=1))
     assert node._live() == [friend]
     node.plan = plan
     import time
@@ -60,7 +58,7 @@ def test_a_stale_neighbour_is_left_out_and_taken_back():
 
 
 def test_a_repeated_share_is_learned_once():
-    plan = toy_plan(("p0",), mode="asynchronous")
+    plan = toy_plan(("p00",), mode="asynchronous")
     node = AsynchronousNode(plan, NAMES[0], None)
     node.on_batch([share(0), share(0), share(1)])
     assert node.core.rows == 4

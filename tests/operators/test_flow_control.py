@@ -5,12 +5,11 @@ import time
 import pytest
 from typing_extensions import override
 
-from anabranch.placement import Placement
 from operators.hub import Hub
 from operators.paced_source import PacedSource
 from tests.operators import flows
 from tests.operators.toy import ToyLearner, ToySource
-from tests.operators.toy_job import NAMES, toy_plan
+from tests.operators.toy_job import toy_plan
 
 AHEAD = 5
 
@@ -46,15 +45,14 @@ def test_no_partition_runs_further_than_allowed(monkeypatch, mode, workers):
     source = ToySource([280, 280], 7)
     plan = toy_plan(source.names, mode=mode)
     object.__setattr__(plan, "make", lambda node: Slow(3))
-    placement = Placement(NAMES, "round-robin", tuple(source.names))
-    ran = flows.run_flow(source, plan, placement, workers=workers, ticks_ahead=AHEAD, pooled=False)
+    ran = flows.run_flow(source, plan, workers=workers, ticks_ahead=AHEAD, pooled=False)
     assert ran.final_row()["samples"] == 560
     assert max(lead) <= AHEAD
     assert max(lead) >= 1
 
 
 def test_the_hub_knows_the_slowest_of_each_partition():
-    hub = Hub(0, 1, ["a", "b"], ["p", "q"])
+    hub = Hub(0, 1, 1, {"p": ["a", "b"], "q": ["a", "b"]})
     hub.acknowledge("a", 5, None)
     assert hub.slowest("p") == -1
     hub.acknowledge("b", 3, "p")

@@ -3,16 +3,14 @@
 import pytest
 
 from anabranch.exchange import Policy
-from anabranch.placement import Placement
 from tests.operators.flows import run_flow, run_loop
 from tests.operators.toy import ToySource
 from tests.operators.toy_job import NAMES, toy_plan
 
 
-def compare(source, plan, rule="round-robin", **how):
-    placement = Placement(NAMES, rule, tuple(source.names))
-    reference = run_loop(source, plan, placement)
-    ran = run_flow(source, plan, placement, **how)
+def compare(source, plan, **how):
+    reference = run_loop(source, plan)
+    ran = run_flow(source, plan, **how)
     assert ran.models.keys() - {"pooled"} == set(NAMES)
     for node in NAMES:
         assert ran.models[node] == reference.learners[node].w.tobytes(), node
@@ -28,7 +26,7 @@ def compare(source, plan, rule="round-robin", **how):
 @pytest.mark.parametrize("rule", ["round-robin", "hash", "partition"])
 def test_every_placement_and_both_worker_counts(workers, rule):
     source = ToySource([200, 90, 0], 14)
-    compare(source, toy_plan(source.names, final_rounds=2), rule, workers=workers)
+    compare(source, toy_plan(source.names, rule, final_rounds=2), workers=workers)
 
 
 @pytest.mark.parametrize(
@@ -53,10 +51,21 @@ def test_event_triggered_exchange_sends_less_and_still_learns():
     assert event.final_row()["scores"]["Accuracy"] > always.final_row()["scores"]["Accuracy"] - 0.05
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    "rows", [[60, 0, 35, 10, 60, 7, 21], [3, 90], [5] * 16, [0, 0, 40]], ids=str
+)
+def test_a_node_waits_for_its_own_partitions_only(workers, rows):
+    # More partitions than nodes, fewer, and empty ones: some nodes have no feed at all.
+    source = ToySource(rows, 7)
+    for policy in (Policy(), Policy(every=3)):
+        compare(source, toy_plan(source.names, "partition", policy=policy), workers=workers)
+
+
 def test_a_single_row_a_tick_and_ticks_larger_than_the_source():
     for per_tick in (1, 1000):
         source = ToySource([23, 5], per_tick)
-        compare(source, toy_plan(source.names), "hash", ticks_ahead=1)
+        compare(source, toy_plan(source.names, "hash"), ticks_ahead=1)
 
 
 def test_nothing_to_learn_ends_too():

@@ -109,7 +109,7 @@ class ToySource(FixedPartitionedSource):
 
     def __init__(self, rows, per_tick):
         self.rows, self.per_tick = rows, per_tick
-        self.names = [f"p{i}" for i in range(len(rows))]
+        self.names = [f"p{i:02d}" for i in range(len(rows))]
 
     def list_parts(self):
         return self.names

@@ -14,22 +14,21 @@ from bytewax.run import cli_main
 
 from anabranch.network import build_graph, combination_weights, node_names
 from anabranch.placement import Placement
-from operators.hub import Hub
-from operators.learn import learn_on_network
-from operators.node_plan import POOLED, NodePlan
+from operators.learn import learn_on_network, make_hub
+from operators.node_plan import NodePlan
 from tests.operators.toy import ToyLearner, ToySource
 
 NAMES = tuple(node_names(7))
 
 
-def toy_plan(partitions, **options):
+def toy_plan(partitions, rule="round-robin", **options):
     """Seven nodes on a random graph."""
     weights = combination_weights(build_graph("random", NAMES, degree=3, seed=1))
     return NodePlan(
         make=lambda node: ToyLearner(3),
         restore=ToyLearner.restore,
         weights=weights,
-        partitions=tuple(partitions),
+        placement=Placement(NAMES, rule, tuple(partitions)),
         task="ordinal",
         ranks=2,
         local=True,
@@ -68,13 +67,17 @@ def main():
     args = parser.parse_args()
     addresses = args.addresses.split(";") if args.addresses else []
     source = ToySource(args.rows, args.per_tick)
-    plan = toy_plan(source.names, final_rounds=2)
-    hub = Hub(args.process, max(1, len(addresses)), (*NAMES, POOLED), plan.partitions)
+    plan = toy_plan(source.names, "hash", final_rounds=2)
+    hub = make_hub(
+        plan.placement,
+        process=args.process,
+        processes=max(1, len(addresses)),
+        workers=args.workers,
+        pooled=True,
+    )
     signal.signal(signal.SIGTERM, lambda *_: hub.drain.set())
     flow = Dataflow("toy")
-    out = learn_on_network(
-        flow, source, Placement(NAMES, "hash", plan.partitions), plan, hub, pooled=True
-    )
+    out = learn_on_network(flow, source, plan, hub, pooled=True)
     op.output("finals", out.finals, SaveSink(args.out))
     cli_main(
         flow,
