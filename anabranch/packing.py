@@ -13,7 +13,7 @@ Packed = tuple[str, tuple[int, ...], bytes]
 
 
 def pack(array: Array) -> Packed:
-    """Give an array as plain values.
+    r"""Give an array as plain values.
 
     >>> pack(np.arange(2, dtype=np.int8))
     ('|i1', (2,), b'\\x00\\x01')

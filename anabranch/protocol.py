@@ -37,6 +37,7 @@ class Message:
     arrays: Arrays
     to: NodeId | None = None
 
+
 @runtime_checkable
 class Learner(Protocol):
     """One node's share of a distributed learner.

@@ -1,8 +1,9 @@
 """The feedback edge: a sink and a source that turn a dataflow's end into its beginning.
 
-The queue between them is local to a worker; the keyed shuffle after the source carries a
-parcel to its receiver's worker, in this process or another. Parcels in the queue are lost
-in a crash, on purpose: a node rebuilt from a snapshot sends its last two again.
+The queue between them is local to a worker; the keyed shuffles after the source carry a
+parcel to its receivers' worker, in this process or another, once and together with all that
+goes there. Parcels in the queue are lost in a crash, on purpose: a node rebuilt from a
+snapshot sends its last two again.
 """
 
 from dataclasses import dataclass
@@ -12,8 +13,11 @@ from bytewax.inputs import DynamicSource, StatelessSourcePartition
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 from typing_extensions import override
 
+from anabranch.protocol import NodeId
 from operators.hub import Hub
-from operators.items import Outgoing, Parcel
+from operators.items import Outgoing
+from operators.post import Bundle, post_keys
+from operators.routing import key_hash
 from operators.thread_state import keep_thread_state
 
 __all__ = ["FeedbackSink", "FeedbackSource"]
@@ -44,23 +48,31 @@ class FeedbackSink(DynamicSink[Outgoing]):
         return _Sink(self.hub, worker_index)
 
 
-class _Source(StatelessSourcePartition[tuple[str, Parcel]]):
-    def __init__(self, hub: Hub, worker: int, keys: dict[str, str]) -> None:
+class _Source(StatelessSourcePartition[tuple[str, Bundle]]):
+    def __init__(self, hub: Hub, worker: int, workers: int, keys: dict[str, str]) -> None:
         self._hub = hub
         self._queue = hub.queue(worker)
-        self._keys = keys
+        self._posts = post_keys(workers)
+        self._worker_of = {node: key_hash(key) % workers for node, key in keys.items()}
         self._idle = 0
 
     @override
-    def next_batch(self) -> list[tuple[str, Parcel]]:
+    def next_batch(self) -> list[tuple[str, Bundle]]:
         if self._hub.stopping:
             raise StopIteration
-        batch: list[tuple[str, Parcel]] = []
+        bundles: dict[int, Bundle] = {}
         for _ in range(len(self._queue)):
             outgoing = self._queue.popleft()
-            batch.extend((self._keys[to], outgoing.parcel) for to in outgoing.receivers)
-        self._idle = 0 if batch else self._idle + 1
-        return batch
+            for worker, receivers in self._split(outgoing).items():
+                bundles.setdefault(worker, []).append((outgoing.parcel, receivers))
+        self._idle = 0 if bundles else self._idle + 1
+        return [(self._posts[worker], bundle) for worker, bundle in bundles.items()]
+
+    def _split(self, outgoing: Outgoing) -> dict[int, list[NodeId]]:
+        parts: dict[int, list[NodeId]] = {}
+        for receiver in outgoing.receivers:
+            parts.setdefault(self._worker_of[receiver], []).append(receiver)
+        return parts
 
     @override
     def next_awake(self) -> datetime | None:
@@ -68,8 +80,8 @@ class _Source(StatelessSourcePartition[tuple[str, Parcel]]):
 
 
 @dataclass(frozen=True)
-class FeedbackSource(DynamicSource[tuple[str, Parcel]]):
-    """Emit the worker's queued parcels, each to its receivers' keys, until told to halt."""
+class FeedbackSource(DynamicSource[tuple[str, Bundle]]):
+    """Emit the worker's queued parcels, one bundle a receiving worker, until told to halt."""
 
     hub: Hub
     keys: dict[str, str]
@@ -77,4 +89,4 @@ class FeedbackSource(DynamicSource[tuple[str, Parcel]]):
     @override
     def build(self, step_id: str, worker_index: int, worker_count: int) -> _Source:
         keep_thread_state()
-        return _Source(self.hub, worker_index, self.keys)
+        return _Source(self.hub, worker_index, worker_count, self.keys)

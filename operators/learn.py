@@ -18,6 +18,7 @@ from operators.node import NodesOut, nodes
 from operators.node_plan import POOLED, NodePlan
 from operators.paced_source import PacedSource
 from operators.place import place
+from operators.post import deliver
 from operators.process_sink import ProcessSink, process_key
 from operators.routing import balanced_keys, worker_of
 from operators.scoring import SCORES, Scoring
@@ -72,7 +73,7 @@ def learn_on_network(
     homes = {part: _home(placement, part, hub) for part in placement.partitions}
     blocks = op.input("source", flow, PacedSource(source, hub, ticks_ahead, homes))
     placed = place("place", blocks, placement, keys, hub, stop_at_bad_input)
-    parcels = op.input("feedback", flow, FeedbackSource(hub, keys))
+    parcels = deliver("post", op.input("feedback", flow, FeedbackSource(hub, keys)), keys)
     out = nodes("nodes", op.merge("inbox", placed.shares, parcels), plan, hub)
     op.output("exchange", out.outgoing, FeedbackSink(hub))
     _tell_processes(out, len(members), hub)

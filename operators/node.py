@@ -53,6 +53,7 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
 
     @override
     def on_batch(self, values: list[Any]) -> tuple[Iterable[Event], bool]:
+        values = _opened(values)
         if self._inner is None:
             name = next((v.node for v in values if not isinstance(v, Parcel)), None)
             values = self._early + values
@@ -84,7 +85,7 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
 
 @operator
 def nodes(
-    step_id: str, up: KeyedStream[Share | End | Parcel], plan: NodePlan, hub: Hub
+    step_id: str, up: KeyedStream[Share | End | list[Parcel]], plan: NodePlan, hub: Hub
 ) -> NodesOut:
     """Run one logical node a key.
 
@@ -111,6 +112,16 @@ def nodes(
         _only("predictions", rest, Predictions),
         _only("dead", rest, DeadLetter),
     )
+
+
+def _opened(values: list[Any]) -> list[Any]:
+    opened: list[Any] = []
+    for value in values:
+        if type(value) is list:
+            opened.extend(value)
+        else:
+            opened.append(value)
+    return opened
 
 
 def _outgoing(items: list[tuple[str, Event]]) -> list[Outgoing]:
