@@ -126,11 +126,20 @@ def _write_csv(path: str, features: int, copies: int) -> int:
 
 
 def _parallel(plan: Plan) -> Iterator[Row]:
-    shapes = ((NARROW, 500, None), (WIDE, 1200, 1.7))
-    for (features, block), rounds, aim in shapes:
-        section = f"parallel: 20 nodes, {features} features, {block} rows, 2 partitions"
-        settings = settings_of(features, block, plan.rounds(rounds), partitions=2)
+    # features, rows a node a tick, rounds, partitions, whether two processes have an aim
+    shapes = (
+        (20, 1000, 500, 20, None),
+        (200, 1000, 250, 20, 1.7),
+        (200, 100, 1200, 20, 1.7),
+        (200, 100, 1200, 2, None),
+    )
+    for features, block, rounds, partitions, aim in shapes:
+        own = partitions == 20
+        where = "a partition a node" if own else "2 partitions dealt to all nodes"
+        section = f"parallel: 20 nodes, {features} features, {block} rows, {where}"
+        settings = settings_of(features, block, plan.rounds(rounds), partitions=partitions)
         settings["output.report"] = "false"
+        settings["source.node"] = "partition" if own else "round-robin"
         one = measure("wide", settings, plan.repeats).steady
         yield Row(section, "1 process, 1 worker", one, _RATE)
         for kind in ("processes", "workers"):
@@ -158,9 +167,10 @@ def _advice(rows: list[Row]) -> str:
         choice = best if ratios[best] > 1.1 else "one process with one worker"
         lines.append(f"{processes.section.removeprefix('parallel: ')}: choose {choice}")
     lines.append(
-        "Workers are threads that share the interpreter's lock; processes do not. Take "
-        "--processes up to the number of cores, give the source as many partitions, and "
-        "leave --workers at 1."
+        "Workers are threads that share the interpreter's lock; processes do not. Leave "
+        "--workers at 1. --processes pays where each node has partitions of its own, read "
+        "where the node lives (source.node = partition), and ticks are large; where rows are "
+        "dealt to all nodes, half of them cross between the processes."
     )
     return "\n".join(lines)
 
