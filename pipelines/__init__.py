@@ -1,1 +1,1 @@
-"""."""
+"""Jobs: their configuration, the dataflow they become, the processes that run it."""
