@@ -1,7 +1,8 @@
 """When a node speaks to its neighbours, and how many bytes that costs."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from math import isfinite
+from typing import Literal
 
 import numpy as np
 
@@ -56,14 +57,25 @@ class Policy:
 
 
 class Speaker:
-    """One node's memory of what it last broadcast, for event-triggered exchange."""
+    """One node's memory of what it last broadcast, for event-triggered exchange.
+
+    An event-triggered node speaks when |theta - theta_last| > tolerance |theta_last|, theta
+    its parameters now and theta_last those of its last broadcast; the first time always.
+
+    Examples
+    --------
+    >>> from anabranch.learners import make
+    >>> node, speaker = make("dsvor", 1, 2), Speaker(Policy("event", tolerance=0.1))
+    >>> speaker.due(0, node), speaker.due(1, node)
+    (True, False)
+    """
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._last: Array | None = None
 
     def due(self, round: int, learner: Learner) -> bool:
-        """Tell whether a node speaks, and remember its parameters if so."""
+        """Tell whether a node speaks in a round of exchange; remember its parameters if so."""
         if self.policy.kind == "every":
             return True
         parameters = learner.parameters()
@@ -76,20 +88,30 @@ class Speaker:
         last = self._last
         if last is None or last.shape != parameters.shape:
             return True
-        moved = float(np.linalg.norm(parameters - last))
-        return moved > self.policy.tolerance * float(np.linalg.norm(last))
+        # Parameters that are not finite count as moved: the learner then sends nothing, and
+        # its neighbours learn that it is silent instead of keeping what it said last.
+        with np.errstate(invalid="ignore", over="ignore"):
+            move = _length(parameters - last)
+            return not (isfinite(move) and move <= self.policy.tolerance * _length(last))
 
-    def export(self) -> Any:
+    def export(self) -> Array | None:
         """Give the memory for a snapshot."""
         return None if self._last is None else self._last.copy()
 
-    def restore(self, last: Any) -> None:
+    def restore(self, last: Array | None) -> None:
         """Take a memory from a snapshot."""
         self._last = last
 
 
+def _length(vector: Array) -> float:
+    """Euclidean norm; not BLAS's, whose sums depend on the number of its threads."""
+    return float(np.sqrt(np.square(vector).sum()))
+
+
 def wire_size(message: Message) -> int:
     """Count the bytes of a message's arrays: dense, or (index, value) pairs if smaller.
+
+    An index takes 4 bytes; names, shapes and the envelope are not counted.
 
     >>> wire_size(Message({"w": np.array([0.0, 0.0, 0.0, 1.0])}))
     12

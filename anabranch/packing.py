@@ -1,7 +1,5 @@
 """Arrays as plain tuples: what pickles and crosses processes at a fraction of numpy's cost."""
 
-from typing import Any
-
 import numpy as np
 
 from anabranch.protocol import Array, Arrays
@@ -13,11 +11,20 @@ Packed = tuple[str, tuple[int, ...], bytes]
 
 
 def pack(array: Array) -> Packed:
-    r"""Give an array as plain values.
+    r"""Give an array of numbers as plain values.
 
+    Raises
+    ------
+    TypeError
+        The array holds Python objects, whose bytes are addresses.
+
+    Examples
+    --------
     >>> pack(np.arange(2, dtype=np.int8))
-    ('|i1', (2,), b'\\x00\\x01')
+    ('|i1', (2,), b'\x00\x01')
     """
+    if array.dtype.hasobject:
+        raise TypeError("an array of Python objects cannot be packed; allowed: numbers")
     return array.dtype.str, array.shape, array.tobytes()
 
 
@@ -37,6 +44,6 @@ def pack_all(arrays: Arrays) -> tuple[tuple[str, Packed], ...]:
     return tuple((name, pack(array)) for name, array in arrays.items())
 
 
-def unpack_all(packed: tuple[tuple[str, Packed], ...]) -> dict[str, Any]:
+def unpack_all(packed: tuple[tuple[str, Packed], ...]) -> dict[str, Array]:
     """Give the named arrays back."""
     return {name: unpack(one) for name, one in packed}

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 from zlib import crc32
 
 import numpy as np
 
-from anabranch.errors import ConfigurationError, nearest
+from anabranch.errors import ConfigurationError, UnknownNodeError, nearest
 from anabranch.protocol import Array, NodeId, freeze
 from anabranch.stream import Block, Share
 
@@ -53,8 +54,20 @@ class Placement:
             )
 
     def indices(self, block: Block) -> Array:
-        """Give each row's node as an index into `nodes`, shape (n,)."""
+        """Give each row's node as an index into `nodes`, shape (n,).
+
+        Raises
+        ------
+        ConfigurationError
+            Rows are placed by key and the block has none.
+        UnknownNodeError
+            A key is no node's name; sources make such a record a dead letter.
+        """
         return _RULES[self.rule](self, block)
+
+    @cached_property
+    def _index(self) -> dict[NodeId, int]:
+        return {name: i for i, name in enumerate(self.nodes)}
 
     def feeds(self, node: NodeId) -> tuple[str, ...]:
         """Give the partitions that a node may get rows from; it waits for their ticks only."""
@@ -70,7 +83,10 @@ class Placement:
         return (self.nodes[self.partitions.index(partition) % len(self.nodes)],)
 
     def shares(self, block: Block) -> dict[NodeId, Share]:
-        """Give every node fed by the block's partition its rows, in order, possibly none."""
+        """Give every node fed by the block's partition its rows, in order, possibly none.
+
+        Raises as `indices` does.
+        """
         if self.rule == "partition":
             (node,) = self.fed_by(block.partition)
             return {node: whole(block, node)}
@@ -84,7 +100,10 @@ def whole(block: Block, node: NodeId) -> Share:
 
 
 def split(block: Block, indices: Array, nodes: Sequence[NodeId]) -> list[Share]:
-    """Cut a block into one share a node; the order of a node's rows is kept."""
+    """Cut a block into one share a node; the order of a node's rows is kept.
+
+    `indices` (n,) holds each row's place in `nodes`. The shares are views of frozen copies.
+    """
     small = np.int16 if len(nodes) < 1 << 15 else np.int64  # int16 is sorted by radix
     order = np.argsort(indices.astype(small), kind="stable")
     ends = np.cumsum(np.bincount(indices, minlength=len(nodes))).tolist()
@@ -120,9 +139,15 @@ def _by_partition(placement: Placement, block: Block) -> Array:
 
 
 def _by_key(placement: Placement, block: Block) -> Array:
-    index = {name: i for i, name in enumerate(placement.nodes)}
-    keys: Sequence[str] = block.keys if block.keys is not None else []
-    return np.fromiter((index[key] for key in keys), dtype=np.int64, count=len(keys))
+    keys, index = block.keys, placement._index
+    if keys is None or len(keys) != len(block.y):
+        raise ConfigurationError(
+            f"the rows of partition {block.partition!r} are to be placed by key and have none"
+        )
+    try:
+        return np.fromiter((index[key] for key in keys), dtype=np.int64, count=len(keys))
+    except KeyError as error:
+        raise UnknownNodeError(f"no node has the name {error}; allowed: the network's") from None
 
 
 _RULES: Mapping[str, Callable[[Placement, Block], Array]] = {

@@ -31,7 +31,13 @@ def freeze(array: Array) -> Array:
 class Message:
     """Parameters for one neighbour (`to`), or for every neighbour (`to=None`).
 
-    The arrays are frozen and never aliased by the sender's working state.
+    The arrays are frozen and never aliased by the sender's working state. A neighbour gets one
+    message a round: the one addressed to it, or else the first one to all.
+
+    Attributes
+    ----------
+    arrays : name -> numbers of any shape; the learner's `check_message` knows which
+    to : the name of a neighbour, or None
     """
 
     arrays: Arrays

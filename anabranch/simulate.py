@@ -1,9 +1,10 @@
 """The reference loop: nodes, a graph, rounds. What the dataflow must equal, bit for bit."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 
+from anabranch.errors import MessageError, UnknownNodeError
 from anabranch.exchange import Policy, Speaker, wire_size
 from anabranch.network import Weights
 from anabranch.protocol import Array, Learner, Message, NodeId
@@ -47,13 +48,28 @@ def simulate(
 
     In round t every node predicts and learns its share of tick t, then all exchange, then
     all combine. After the last tick come diameter + `final_rounds` rounds without samples.
+    In a round without exchange nodes combine an empty inbox. A neighbour that does not act
+    in a round of exchange, or has nothing fit to be sent, is not in the inbox; one that acts
+    but is not due (event-triggered) is there with what it said last.
 
     Parameters
     ----------
-    learners : one a node; they are changed in place
+    learners : one for each node of the graph; they are changed in place
     weights : the graph and its combination weights
     ticks : the nodes' rows, tick by tick
+    final_rounds : rounds beyond the graph's diameter after the last tick
     policy : when nodes speak; every round unless given
+
+    Raises
+    ------
+    UnknownNodeError
+        The learners, or a tick, are not those of the graph's nodes.
+    DisconnectedGraphError
+        The graph has no diameter.
+    SampleError
+        A learner refused a block.
+    MessageError
+        A learner's message goes to no neighbour, or a neighbour could not take it.
 
     Examples
     --------
@@ -68,6 +84,7 @@ def simulate(
     (6, 36, [1, 2])
     """
     policy = policy or Policy()
+    _check_nodes(learners, weights)
     run = Simulation(learners)
     speakers = {node: Speaker(policy) for node in learners}
     heard: dict[NodeId, dict[NodeId, Message]] = {node: {} for node in learners}
@@ -85,18 +102,39 @@ def simulate(
     return run
 
 
-def address(learner: Learner, round: int, neighbours: Iterable[NodeId]) -> dict[NodeId, Message]:
-    """Give each neighbour its message of this round; one addressed to it comes first."""
+def address(learner: Learner, round: int, neighbours: Collection[NodeId]) -> dict[NodeId, Message]:
+    """Give each neighbour its message of this round; one addressed to it comes first.
+
+    Raises
+    ------
+    MessageError
+        A message is addressed to no neighbour, or a second one is to the same.
+    """
     letters: dict[NodeId, Message] = {}
     for message in learner.messages(round):
-        receivers = neighbours if message.to is None else (message.to,)
-        for neighbour in receivers:
-            if message.to is not None or neighbour not in letters:
-                letters[neighbour] = message
+        if message.to is None:
+            letters |= {name: message for name in neighbours if name not in letters}
+            continue
+        if message.to not in neighbours:
+            raise MessageError(f"not a neighbour: to={message.to!r}; allowed: {list(neighbours)}")
+        if message.to in letters and letters[message.to].to is not None:
+            raise MessageError(f"a second message: to={message.to!r}; allowed: one a round")
+        letters[message.to] = message
     return letters
 
 
+def _check_nodes(learners: Mapping[NodeId, Learner], weights: Weights) -> None:
+    strange = sorted(learners.keys() ^ set(weights.graph.nodes))
+    if strange:
+        raise UnknownNodeError(
+            f"either a learner or a node, not both: {strange[:10]}; allowed: a learner for each "
+            "node of the graph"
+        )
+
+
 def _learn(run: Simulation, node: NodeId, X: Array, y: Array) -> None:
+    if node not in run.learners:
+        raise UnknownNodeError(f"a tick has rows of {node!r}; allowed: {sorted(run.learners)}")
     if len(y):
         run.predicted.setdefault(node, []).append(run.learners[node].predict_then_learn(X, y))
         run.truth.setdefault(node, []).append(y)

@@ -6,7 +6,7 @@ from typing import Any
 from anabranch.packing import Packed, pack, unpack
 from anabranch.protocol import Array, NodeId
 
-__all__ = ["RAW_LIMIT", "Block", "DeadLetter", "End", "Placed", "Predictions", "Share"]
+__all__ = ["RAW_LIMIT", "Block", "DeadLetter", "End", "Predictions", "Share"]
 
 RAW_LIMIT = 1000
 """Bytes of a bad record that are kept."""
@@ -111,6 +111,3 @@ class Predictions:
     y: Array
     predicted: Array
     held: bool = False
-
-
-Placed = tuple[NodeId, Share | End]

@@ -10,7 +10,7 @@ from river import metrics
 
 from anabranch.errors import ConfigurationError, ModelError, SampleError
 from anabranch.evaluation.kappa import QuadraticKappa
-from anabranch.evaluation.kernels import count_pairs
+from anabranch.kernels.pairs import count_pairs
 from anabranch.protocol import Array, State, Task
 
 __all__ = ["OrdinalTally", "ordinal_scores"]
@@ -122,7 +122,7 @@ class OrdinalTally:
             ring = np.array(state["ring"], dtype=np.int32)
             cursor = np.array(state["cursor"], dtype=np.int64)
             tally = cls(counts.shape[0], ring.shape[0])
-        except (KeyError, ValueError, TypeError, IndexError, ConfigurationError) as error:
+        except (LookupError, ValueError, TypeError, OverflowError, ConfigurationError) as error:
             raise ModelError(f"a tally's state is damaged: {error}") from error
         tally._take(counts, ring, cursor)
         return tally
@@ -135,6 +135,8 @@ class OrdinalTally:
         head, filled = int(cursor[0]), int(cursor[1])
         if not (0 <= filled <= self.window and 0 <= head < max(1, self.window)):
             raise ModelError(f"a tally's state is damaged: cursor {cursor.tolist()} is outside")
+        if (counts < 0).any():
+            raise ModelError("a tally's state is damaged: a count is negative")
         used = ring[: self.window if filled == self.window else filled]
         if used.size and not (used.min() >= 0 and used.max() < cells):
             raise ModelError("a tally's state is damaged: its window names unknown ranks")

@@ -7,10 +7,13 @@ from typing import Self
 import numpy as np
 
 from anabranch.kernels.checks import bounded
-from anabranch.kernels.moments import M2, MEAN, refresh
+from anabranch.kernels.moments import CLOSED, COUNT, M2, MEAN, refresh
 from anabranch.protocol import Array, Arrays, freeze
 
 __all__ = ["Moments", "Standardiser"]
+
+_MOST = 1e300
+"""Largest M2 taken from a neighbour: averages of such numbers cannot overflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,8 @@ class Moments:
                 raise ValueError(f"{name} is not finite")
             if name != "mean" and part.min() < 0.0:
                 raise ValueError(f"{name} is negative")
-        if not bounded(parts[1]):
-            raise ValueError("mean is too large")
+        if not (bounded(parts[0]) and bounded(parts[1]) and parts[2].max() <= _MOST):
+            raise ValueError("n, mean or M2 is too large to be averaged")
         return cls(float(parts[0][0]), parts[1], parts[2], int(parts[3][0]))
 
 
@@ -89,8 +92,6 @@ class Standardiser:
     progress : float64 vector for the kernels; the count stands in it, and whether
         the moments are closed to new samples
     """
-
-    COUNT, CLOSED = 0, 1
 
     def __init__(self, features: int, rounds: int, progress: Array) -> None:
         self.scale = np.zeros((4, features))
@@ -110,7 +111,7 @@ class Standardiser:
     @property
     def closed(self) -> bool:
         """Whether samples no longer enter the moments."""
-        return bool(self.progress[self.CLOSED])
+        return bool(self.progress[CLOSED])
 
     def _close(self) -> None:
         """Take no sample in the second half of the rounds.
@@ -118,7 +119,7 @@ class Standardiser:
         The last samples of each node would not get around any more, and nodes would
         freeze different scales.
         """
-        self.progress[self.CLOSED] = float(2 * self.rounds >= self.wanted)
+        self.progress[CLOSED] = float(2 * self.rounds >= self.wanted)
 
     @property
     def talks(self) -> bool:
@@ -127,12 +128,13 @@ class Standardiser:
 
     def moments(self) -> Moments:
         """Give the moments as they stand (views of the working arrays)."""
-        return Moments(
-            float(self.progress[self.COUNT]), self.scale[MEAN], self.scale[M2], self.rounds
-        )
+        return Moments(float(self.progress[COUNT]), self.scale[MEAN], self.scale[M2], self.rounds)
 
-    def combine(self, heard: Sequence[tuple[float, Moments]]) -> bool:
+    def combine(self, heard: Sequence[tuple[float, Moments]], lonely: bool = True) -> bool:
         """Take in the moments of this round's messages, with their weights.
+
+        Without `lonely` (the node has neighbours) a round in which nobody is heard does not
+        count: the node would freeze moments that are its own alone.
 
         Returns True when they were taken over from neighbours that are frozen already: the
         node came late, and its parameters belong to coordinates nobody uses.
@@ -148,15 +150,15 @@ class Standardiser:
         else:
             own = 1.0 - sum(weight for weight, _ in heard)
             mixed = Moments.mix([(own, self.moments()), *heard], self.rounds)
-        self._take(mixed)
+        self._take(mixed, counts=lonely or bool(heard))
         return bool(ready)
 
-    def _take(self, mixed: Moments) -> None:
-        """Make these moments its own; a round counts once a sample is known somewhere."""
-        self.progress[self.COUNT] = mixed.count
+    def _take(self, mixed: Moments, counts: bool) -> None:
+        """Make these moments its own; no round counts before a sample is known somewhere."""
+        self.progress[COUNT] = mixed.count
         self.scale[MEAN], self.scale[M2] = mixed.mean, mixed.m2
         self.rounds = mixed.rounds
-        if mixed.count > 0.0:
+        if counts and mixed.count > 0.0:
             self.rounds = min(self.rounds + 1, self.wanted)
         self._close()
         refresh(mixed.count, self.scale)
@@ -165,5 +167,5 @@ class Standardiser:
         """Set the state after `progress` has been set."""
         self.scale[MEAN], self.scale[M2] = mean, m2
         self.rounds, self.asked = rounds, asked
-        refresh(float(self.progress[self.COUNT]), self.scale)
+        refresh(float(self.progress[COUNT]), self.scale)
         return self

@@ -6,7 +6,8 @@ from numba import njit
 from anabranch.kernels.checks import good_rows
 from anabranch.kernels.fourier import fourier_row
 from anabranch.kernels.lanes import dot, dots
-from anabranch.kernels.moments import add_row, refresh, standardise
+from anabranch.kernels.mixing import flush
+from anabranch.kernels.moments import CLOSED, COUNT, add_row, refresh, standardise
 from anabranch.kernels.ordinal import (
     adapt,
     adapt_and_average,
@@ -25,6 +26,7 @@ __all__ = [
     "COUNT",
     "DECAY",
     "FLOOR",
+    "HEARD",
     "ITERATES",
     "L1",
     "L2",
@@ -44,9 +46,10 @@ __all__ = [
 FLOOR, STEP, DECAY, AVERAGING, L2, L1, SERVED = range(7)
 """Places in the vector of settings; SERVED is the row of theta that predicts."""
 
-COUNT, CLOSED, STEPS, ITERATES, CACHED, NEXT = range(6)
-"""Places in the vector of progress: samples in the moments, whether they are closed
-to new ones, rows stepped on, iterates averaged, rows in the cache, next row of it."""
+STEPS, ITERATES, CACHED, NEXT, HEARD = range(2, 7)
+"""Places in the vector of progress, behind COUNT and CLOSED: rows stepped on, iterates
+averaged, rows in the cache, next row of it, rows stepped on at the last `combine`.
+Counts are float64: exact up to 2^53 rows."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -136,6 +139,62 @@ def _remember(cache: Array, z: Array, label: float, progress: Array) -> None:
     progress[CACHED] = min(progress[CACHED] + 1.0, float(cache.shape[0]))
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _step_on_row(
+    current: Array,
+    served: Array,
+    z: Array,
+    f: float,
+    rank: int,
+    eta: float,
+    share: float,
+    l2: float,
+    l1: float,
+) -> None:
+    """Step along the subgradient of one row, whose w'z is f, and average."""
+    P = z.size
+    total = _move_thresholds(current, P, f, rank, eta)
+    adapt_and_average(current, served, P, z, total, eta, l2, l1, share)
+    project(current, P)
+    average(served, current, P, share)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _step_on_cache(
+    theta: Array,
+    P: int,
+    cache: Array,
+    used: int,
+    eta: float,
+    share: float,
+    settings: Array,
+) -> None:
+    """Step along the mean subgradient of the first `used` rows of the cache, and average."""
+    current, served, gradient = theta[0], theta[1], theta[2]
+    mean_subgradient(cache, used, current, P, gradient)
+    for q in range(P, current.size):
+        current[q] -= eta * gradient[q]
+    adapt_and_average(current, served, P, gradient, 1.0, eta, settings[L2], settings[L1], share)
+    project(current, P)
+    average(served, current, P, share)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _share(settings: Array, iterates: float) -> float:
+    """max(1/k, averaging): the weight of the k-th iterate in the served average."""
+    return max(1.0 / iterates, settings[AVERAGING])  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _flush_now_and_then(served: Array, k: float) -> None:
+    """`flush` at every 1024th row: a test a row would cost a quarter of the speed.
+
+    By k, not by block, so that a block equals its rows.
+    """
+    if int(k) & 1023 == 0:
+        flush(served)
+
+
 @njit(cache=True, nogil=True)
 def _learn_plain_rows(
     X: Array,
@@ -151,22 +210,18 @@ def _learn_plain_rows(
 
     The same arithmetic in the same order; alone, its loops stay in registers.
     """
-    P = z.size
     current, served, predicting = theta[0], theta[1], theta[int(settings[SERVED])]
     k, iterates, l2, l1 = progress[STEPS], progress[ITERATES], settings[L2], settings[L1]
     for r in range(X.shape[0]):
         standardise(X, r, scale, z)
-        g, f = dots(predicting, current, z, P)
+        g, f = dots(predicting, current, z, z.size)
         if out.size > 0:
-            out[r] = count_above(g, predicting, P)
-        eta = _rate(settings, k)
-        k += 1.0
+            out[r] = count_above(g, predicting, z.size)
         iterates += 1.0
-        share = max(1.0 / iterates, settings[AVERAGING])
-        total = _move_thresholds(current, P, f, int(y[r]), eta)
-        adapt_and_average(current, served, P, z, total, eta, l2, l1, share)
-        project(current, P)
-        average(served, current, P, share)
+        share = _share(settings, iterates)
+        _step_on_row(current, served, z, f, int(y[r]), _rate(settings, k), share, l2, l1)
+        k += 1.0
+        _flush_now_and_then(served, k)
     progress[STEPS], progress[ITERATES] = k, iterates
 
 
@@ -199,9 +254,8 @@ def learn_rows(
     if not running and omega.shape[0] == 0 and cache.shape[0] == 0:
         _learn_plain_rows(X, y, theta, scale, progress, settings, z, out)
         return True
-    current, served, gradient = theta[0], theta[1], theta[2]
-    predicting = theta[int(settings[SERVED])]
-    k, iterates, l2, l1 = progress[STEPS], progress[ITERATES], settings[L2], settings[L1]
+    current, predicting = theta[0], theta[int(settings[SERVED])]
+    l2, l1 = settings[L2], settings[L1]
     for r in range(X.shape[0]):
         f = 0.0
         if out.size > 0 or not running:
@@ -214,22 +268,16 @@ def learn_rows(
             refresh(progress[COUNT], scale)
             feature_row(X, r, scale, omega, bias, D, z, u)
             f = dot(current, z, P)
-        eta = _rate(settings, k)
-        k += 1.0
-        iterates += 1.0
-        share = max(1.0 / iterates, settings[AVERAGING])
+        eta = _rate(settings, progress[STEPS])
+        progress[STEPS] += 1.0
+        progress[ITERATES] += 1.0
+        share = _share(settings, progress[ITERATES])
         if cache.shape[0] > 0:
             _remember(cache, z, y[r], progress)
-            mean_subgradient(cache, int(progress[CACHED]), current, P, gradient)
-            for q in range(P, current.size):
-                current[q] -= eta * gradient[q]
-            adapt_and_average(current, served, P, gradient, 1.0, eta, l2, l1, share)
+            _step_on_cache(theta, P, cache, int(progress[CACHED]), eta, share, settings)
         else:
-            total = _move_thresholds(current, P, f, int(y[r]), eta)
-            adapt_and_average(current, served, P, z, total, eta, l2, l1, share)
-        project(current, P)
-        average(served, current, P, share)
-    progress[STEPS], progress[ITERATES] = k, iterates
+            _step_on_row(current, theta[1], z, f, int(y[r]), eta, share, l2, l1)
+        _flush_now_and_then(theta[1], progress[STEPS])
     return True
 
 

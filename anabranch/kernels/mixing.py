@@ -1,18 +1,37 @@
-"""Pieces of the exchange: the weighted average of parameters, and what of them is sent."""
+"""Weighted averages of parameters, shrinking to exact zeros, and what of them is sent."""
 
 import numpy as np
 from numba import njit
 
 from anabranch.protocol import Array
 
-__all__ = ["add", "pruned", "scale"]
+__all__ = ["TINY", "add", "flush", "pruned", "scale", "shrunk"]
+
+TINY = 1e-300
+"""What decays by a factor a step would end as a denormal number, never zero and slow to
+multiply; taking this off each time changes no number above 1e-284."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def shrunk(value: float, cut: float) -> float:
+    """soft(v, t) = sign(v) max(|v| - t, 0)."""
+    above, below = value - cut, value + cut
+    return (above if above > 0.0 else 0.0) + (below if below < 0.0 else 0.0)
 
 
 @njit(cache=True, nogil=True)
 def scale(theta: Array, weight: float) -> None:
-    """theta *= weight."""
+    """theta *= weight, down to exact zeros."""
     for j in range(theta.size):
-        theta[j] *= weight
+        theta[j] = shrunk(weight * theta[j], TINY)
+
+
+@njit(cache=True, nogil=True)
+def flush(theta: Array) -> None:
+    """theta_j = 0 where |theta_j| < TINY."""
+    for j in range(theta.size):
+        if abs(theta[j]) < TINY:
+            theta[j] = 0.0
 
 
 @njit(cache=True, nogil=True)

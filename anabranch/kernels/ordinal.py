@@ -3,6 +3,7 @@
 from numba import njit
 
 from anabranch.kernels.lanes import dot
+from anabranch.kernels.mixing import TINY, shrunk
 from anabranch.protocol import Array
 
 __all__ = [
@@ -60,11 +61,9 @@ def adapt(
     theta: Array, offset: int, gradient: Array, factor: float, eta: float, l2: float, l1: float
 ) -> None:
     """w = soft(w (1 - eta l2) - eta factor g, eta l1), soft(v, t) = sign(v) max(|v| - t, 0)."""
-    keep, scale, cut = 1.0 - eta * l2, eta * factor, eta * l1
+    keep, scale, cut = 1.0 - eta * l2, eta * factor, max(eta * l1, TINY)
     for j in range(offset):
-        value = theta[j] * keep - scale * gradient[j]
-        above, below = value - cut, value + cut
-        theta[j] = (above if above > 0.0 else 0.0) + (below if below < 0.0 else 0.0)
+        theta[j] = shrunk(theta[j] * keep - scale * gradient[j], cut)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -87,11 +86,9 @@ def adapt_and_average(
     weight: float,
 ) -> None:
     """`adapt`, and `average` of the weights, in one pass."""
-    keep, scale, cut = 1.0 - eta * l2, eta * factor, eta * l1
+    keep, scale, cut = 1.0 - eta * l2, eta * factor, max(eta * l1, TINY)
     for j in range(offset):
-        value = theta[j] * keep - scale * gradient[j]
-        above, below = value - cut, value + cut
-        value = (above if above > 0.0 else 0.0) + (below if below < 0.0 else 0.0)
+        value = shrunk(theta[j] * keep - scale * gradient[j], cut)
         theta[j] = value
         served[j] += weight * (value - served[j])
 

@@ -163,7 +163,7 @@ class BatchDSVOR(OrdinalLearner):
 
     def _load(self, state: State) -> None:
         super()._load(state)
-        self._size = float(saved_value(state, "size"))
+        self._size = float(saved_array({"size": [saved_value(state, "size")]}, "size", (1,))[0])
         if "X" in state:
             self._X = saved_array(state, "X", (-1, self.features))
             self._y = saved_array(state, "y", (len(self._X),))

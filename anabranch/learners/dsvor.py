@@ -16,8 +16,6 @@ from anabranch.protocol import Array, State
 __all__ = ["DSVOR"]
 
 _UNUSED = np.empty(0, dtype=np.int64)
-_HEARD = 6
-"""Place in the vector of progress: rows that had been learned at the last `combine`."""
 
 
 class DSVOR(OrdinalLearner):
@@ -59,8 +57,9 @@ class DSVOR(OrdinalLearner):
         frozen then, or fields as they are. A node that never combines keeps its own
         running moments.
     warm_up : int
-        Rounds of averaging moments, counted from the first with a sample in reach. Samples
-        enter them in the first half of these rounds.
+        Rounds of averaging moments, counted from the first with a sample in reach; where
+        there are neighbours, only rounds in which one is heard count. Samples enter the
+        moments in the first half of these rounds.
     prune : float
         In messages, weights below prune max|w| are zeros.
     seed : int
@@ -161,10 +160,10 @@ class DSVOR(OrdinalLearner):
         if late:
             progress[loops.CACHED] = progress[loops.NEXT] = 0.0
             self._serve_current(1.0)
-        elif heard and progress[loops.STEPS] == progress[_HEARD]:
+        elif heard and progress[loops.STEPS] == progress[loops.HEARD]:
             progress[loops.ITERATES] += 1.0
             self._serve_current(max(1.0 / progress[loops.ITERATES], self.settings.averaging))
-        progress[_HEARD] = progress[loops.STEPS]
+        progress[loops.HEARD] = progress[loops.STEPS]
 
     def model(self) -> State:
         """Give what predicts and can go on learning; the cache stays out."""

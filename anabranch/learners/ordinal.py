@@ -12,12 +12,12 @@ from anabranch.features.standardiser import Standardiser
 from anabranch.kernels import dsvor as loops
 from anabranch.kernels.checks import LIMIT, bounded
 from anabranch.kernels.lanes import padded
-from anabranch.kernels.mixing import add, pruned, scale
+from anabranch.kernels.mixing import add, flush, pruned, scale
 from anabranch.kernels.moments import M2, MEAN
 from anabranch.kernels.ordinal import average, project
 from anabranch.learners.inbox import Heard, Layout, read_inbox, read_message, sealed
 from anabranch.learners.settings import Settings
-from anabranch.learners.states import SCHEMA, check_header, saved_array, saved_value
+from anabranch.learners.states import SCHEMA, check_header, saved_array, saved_value, saved_whole
 from anabranch.protocol import Array, Message, NodeId, State, Task, freeze
 
 __all__ = ["OrdinalLearner"]
@@ -201,7 +201,8 @@ class OrdinalLearner(ABC):
         """
         heard = read_inbox(inbox, weights, self._layout)
         settled = self._scaler.frozen
-        late = self._scaler.combine([(h.weight, h.moments) for h in heard if h.moments])
+        moments = [(h.weight, h.moments) for h in heard if h.moments]
+        late = self._scaler.combine(moments, lonely=not weights)
         if late:
             ready = [h for h in heard if h.moments and h.moments.rounds >= self._scaler.wanted]
             self._mix(0.0, [(1.0 / len(ready), h) for h in ready])
@@ -229,6 +230,7 @@ class OrdinalLearner(ABC):
 
     def _serve_current(self, weight: float) -> None:
         average(self._theta[1], self._theta[0], 0, weight)
+        flush(self._theta[1])
 
     def parameters(self) -> Array:
         """Give the current iterate (w, b) as one new vector (D + ranks - 1,)."""
@@ -267,12 +269,9 @@ class OrdinalLearner(ABC):
             The schema is newer than this version reads, or the state is damaged.
         """
         check_header(state, cls.kind)
-        config = dict(saved_value(state, "config"))
         learner = cls.__new__(cls)
         try:
-            settings = Settings(**{**config, "names": tuple(config["names"])})
-            settings.check()
-            OrdinalLearner.__init__(learner, settings)
+            OrdinalLearner.__init__(learner, Settings.restore(saved_value(state, "config")))
         except (KeyError, TypeError, ValueError, ConfigurationError) as error:
             raise ModelError(f"damaged state: config; {error}") from error
         learner._load(state)
@@ -289,6 +288,6 @@ class OrdinalLearner(ABC):
         self._scaler.restore(
             saved_array(state, "mean", (self.features,)),
             saved_array(state, "M2", (self.features,)),
-            int(saved_value(state, "warm_up_rounds")),
+            saved_whole(state, "warm_up_rounds", self._scaler.wanted),
             bool(saved_value(state, "helps_late_nodes")),
         )

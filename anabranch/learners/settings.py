@@ -1,9 +1,10 @@
 """The settings of the ordinal learners, checked once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, Self
 
 from anabranch.errors import ConfigurationError
 
@@ -77,7 +78,13 @@ class Settings:
         return settings
 
     def check(self) -> None:
-        """Refuse what is not allowed (ConfigurationError)."""
+        """Refuse what is not allowed.
+
+        Raises
+        ------
+        ConfigurationError
+            Names the key, the value and what is allowed.
+        """
         for key, allowed in _CHOICES.items():
             value = getattr(self, key)
             if value not in allowed:
@@ -90,13 +97,36 @@ class Settings:
             _check_between(key, getattr(self, key), low, high)
         for key in _POSITIVE:
             value = getattr(self, key)
-            if not (isfinite(value) and value > 0.0):
-                raise ConfigurationError(f"not positive: {key}={value}; allowed: > 0")
+            if not (_finite(value) and value > 0.0):
+                raise ConfigurationError(f"not positive: {key}={value!r}; allowed: > 0")
+        self._check_shrinking()
         if len(set(self.names)) != self.features or len(self.names) != self.features:
             raise ConfigurationError(
                 f"not one name per feature: names={list(self.names)}; "
                 f"allowed: {self.features} different names"
             )
+
+    def _check_shrinking(self) -> None:
+        """Refuse steps that throw w beyond 0 where only the regulariser acts."""
+        for key in ("step", "floor"):
+            if getattr(self, key) * self.lam * (1.0 - self.alpha) > 1.0:
+                raise ConfigurationError(
+                    f"steps too large: {key}={getattr(self, key)} with lam={self.lam}, "
+                    f"alpha={self.alpha}; allowed: {key} lam (1 - alpha) <= 1"
+                )
+
+    @classmethod
+    def restore(cls, saved: Mapping[str, Any]) -> Self:
+        """Build them from `as_dict`.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, ConfigurationError
+            A setting is missing, unknown or not allowed.
+        """
+        settings = cls(**{**saved, "names": tuple(saved["names"])})
+        settings.check()
+        return settings
 
     def as_dict(self) -> dict[str, Any]:
         """Give them as JSON values."""
@@ -105,11 +135,16 @@ class Settings:
 
 def _check_whole(key: str, value: Any) -> None:
     least = _AT_LEAST[key]
-    if isinstance(value, bool) or value != int(value) or value < least:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not least <= value < 1 << 63:
         raise ConfigurationError(f"out of range: {key}={value!r}; allowed: whole, >= {least}")
 
 
-def _check_between(key: str, value: float, low: float, high: float | None) -> None:
-    if not isfinite(value) or value < low or (high is not None and value > high):
+def _finite(value: Any) -> bool:
+    return isinstance(value, Real) and isfinite(value)
+
+
+def _check_between(key: str, value: Any, low: float, high: float | None) -> None:
+    if not _finite(value) or value < low or (high is not None and value > high):
         allowed = f">= {low:g}" if high is None else f"{low:g} to {high:g}"
-        raise ConfigurationError(f"out of range: {key}={value}; allowed: {allowed}")
+        raise ConfigurationError(f"out of range: {key}={value!r}; allowed: {allowed}")

@@ -8,7 +8,7 @@ import numpy as np
 from anabranch.errors import ModelError
 from anabranch.protocol import Array
 
-__all__ = ["SCHEMA", "check_header", "saved_array", "saved_value"]
+__all__ = ["SCHEMA", "check_header", "saved_array", "saved_value", "saved_whole"]
 
 SCHEMA = 1
 """Version of the states written here."""
@@ -30,10 +30,30 @@ def check_header(state: Mapping[str, Any], kind: str) -> None:
 
 
 def saved_value(state: Mapping[str, Any], name: str) -> Any:
-    """Give an entry, or say that it is missing."""
+    """Give an entry.
+
+    Raises
+    ------
+    ModelError
+        It is missing.
+    """
     if name not in state:
         raise ModelError(f"damaged state: {name} is missing")
     return state[name]
+
+
+def saved_whole(state: Mapping[str, Any], name: str, most: int) -> int:
+    """Give a whole number from 0 to `most`.
+
+    Raises
+    ------
+    ModelError
+        It is missing, or no such number.
+    """
+    value = saved_value(state, name)
+    if not isinstance(value, int) or not 0 <= value <= most:
+        raise ModelError(f"damaged state: {name}={value!r}; allowed: 0 to {most}")
+    return value
 
 
 def saved_array(state: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Array:

@@ -1,5 +1,7 @@
 """Online dSVOR: the algorithm, and the values known for the paper's second set."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.isotonic import isotonic_regression
@@ -191,6 +193,9 @@ def test_scores_agree_with_predictions() -> None:
         {"kernel": "cubic"}, {"alpha": 1.5}, {"lam": -1.0}, {"step": 0.0}, {"cache": 0},
         {"gamma": 0.0}, {"warm_up": 0}, {"serve": "first"}, {"dimension": 0}, {"nmaes": 1},
         {"names": ["a"]}, {"averaging": 2.0}, {"prune": float("nan")}, {"seed": -1},
+        {"seed": 1 << 63}, {"cache": 2.0}, {"cache": "two"}, {"warm_up": True}, {"alpha": "half"},
+        {"gamma": "wide"}, {"dimension": float("inf")}, {"step": 5.0, "lam": 1.0, "alpha": 0.5},
+        {"floor": 3.0, "lam": 1.0, "alpha": 0.5, "step": 0.1},
     ],
 )  # fmt: skip
 def test_wrong_settings_are_named(options: dict[str, object]) -> None:
@@ -198,8 +203,8 @@ def test_wrong_settings_are_named(options: dict[str, object]) -> None:
         make("dsvor", 2, 3, **options)
 
 
-@pytest.mark.parametrize(("features", "ranks"), [(0, 3), (2, 1), (1.5, 3)])
-def test_wrong_sizes_are_refused(features: int, ranks: int) -> None:
+@pytest.mark.parametrize(("features", "ranks"), [(0, 3), (2, 1), (1.5, 3), (2, 3.0), ("2", 3)])
+def test_wrong_sizes_are_refused(features: Any, ranks: Any) -> None:
     for kind in LEARNERS:
         with pytest.raises(ConfigurationError):
             make(kind, features, ranks)

@@ -151,17 +151,34 @@ def test_model_predicts_alike_and_holds_no_sample(case: Case) -> None:
 
 @every
 def test_damaged_states_are_refused(case: Case) -> None:
-    state = trained(case).export()
-    kind = type(case.make())
-    for change in (
-        {"schema": 99}, {"kind": "other"}, {"w": state["w"][:, 1:]}, {"b": state["b"] * np.nan},
-        {"config": {}}, {"config": {**state["config"], "ranks": 1}},
-    ):  # fmt: skip
+    learner = trained(case)
+    kind, state = type(learner), learner.export()
+    optional = state.keys() - learner.model().keys()
+    changes: list[dict[str, Any]] = [{"schema": 99}, {"schema": None}, {"kind": "other"}]
+    for name, value in state.items():
+        if isinstance(value, np.ndarray) and value.size:
+            changes += [{name: value[:-1]}, {name: value * np.nan}, {name: "none"}]
+    for change in changes:
         with pytest.raises(ModelError):
             kind.restore({**state, **change})
-    for name in state.keys() - {"cache", "X"}:
-        with pytest.raises(ModelError):
+    for name in state.keys() - optional:
+        with pytest.raises(ModelError, match=name):
             kind.restore({key: value for key, value in state.items() if key != name})
+
+
+@pytest.mark.parametrize("kind", ["dsvor", "dsvor-batch"])
+def test_damaged_states_of_dsvor_are_refused(kind: str) -> None:
+    node = make(kind, 2, 4, dimension=20)
+    node.learn(*ordinal_data(30))
+    state = node.export()
+    for change in (
+        {"w": state["w"][:, 1:]}, {"w": state["w"][0]},
+        {"config": {}}, {"config": {**state["config"], "ranks": 1}}, {"config": None},
+        {"config": {**state["config"], "extra": 1}}, {"warm_up_rounds": 21},
+        {"warm_up_rounds": "two"}, {"progress": -state["progress"]}, {"mean": "none"},
+    ):  # fmt: skip
+        with pytest.raises(ModelError):
+            type(node).restore({**state, **change})
 
 
 @every

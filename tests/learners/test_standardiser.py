@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from anabranch.errors import MessageError
 from anabranch.features.standardiser import Moments
 from anabranch.learners import make
 from anabranch.learners.ordinal import OrdinalLearner
+from anabranch.protocol import Message
 from tests.learners.small_network import exchange, random_weights
 
 
@@ -84,6 +86,40 @@ def test_late_node_takes_over_what_its_neighbours_froze() -> None:
     np.testing.assert_allclose(late[0], old[0], rtol=1e-5)
     assert set(learners[2].messages(13)[0].arrays) == {"w", "b"}
     assert set(learners[1].messages(13)[0].arrays) == {"w", "b"}
+
+
+def test_rounds_without_a_neighbour_do_not_count() -> None:
+    """A node that starts first must not freeze a scale that is its own alone."""
+    learners, _ = nodes_with_rows([50] * 5, warm_up=4)
+    weights = random_weights(5, 2, 0)
+    for t in range(10):
+        learners[0].combine(t, {}, weights[0])
+    assert not learners[0].export()["warm_up_rounds"]
+    for t in range(10, 14):
+        exchange(learners, weights, t)
+    assert [learner.export()["warm_up_rounds"] for learner in learners] == [4] * 5
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("n", 1e308), ("n", -1.0), ("M2", 1e301), ("M2", -1.0), ("mean", 1e101)]
+)
+def test_moments_that_would_overflow_are_refused(name: str, value: float) -> None:
+    learners, _ = nodes_with_rows([20] * 2, warm_up=4)
+    (message,) = learners[1].messages(0)
+    with pytest.raises(MessageError, match="moments"):
+        learners[0].check_message(
+            Message({**message.arrays, name: np.full(message.arrays[name].shape, value)})
+        )
+
+
+def test_the_largest_samples_and_moments_give_finite_scales() -> None:
+    learners, _ = nodes_with_rows([0] * 2, warm_up=4)
+    learners[0].learn(np.array([[1e100, -1e100], [-1e100, 1e100]]), np.array([1, 2]))
+    (message,) = learners[1].messages(0)
+    extreme = {"n": np.array([1e100]), "mean": np.full(2, 1e100), "M2": np.full(2, 1e300)}
+    learners[0].combine(0, {"a": Message({**message.arrays, **extreme})}, {"a": 0.5})
+    state = learners[0].export()
+    assert all(np.isfinite(state[name]).all() for name in ("mean", "M2", "progress"))
 
 
 def test_mixing_is_the_linear_average_of_raw_sums() -> None:

@@ -1,4 +1,3 @@
-# mypy: disallow-untyped-decorators=False
 """Compiled counting of (truth, prediction) pairs."""
 
 from numba import njit
