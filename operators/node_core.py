@@ -43,10 +43,15 @@ class NodeCore:
         self.kept: list[Share] = []
         self.learner: Learner = plan.make(node)
         self.local = plan.make(node) if plan.local and self.neighbours else None
-        self.tally = tally_for(plan.task, ranks=plan.ranks, window=plan.window)
+        self.tally = tally_for(plan.task, ranks=plan.ranks, window=self._window())
         self.local_tally = tally_for(plan.task, ranks=plan.ranks, window=plan.window)
         if state is not None:
             self._restore(state)
+
+    def _window(self) -> int:
+        """Give the window: the pooled companion's covers as much as all nodes' together."""
+        nodes = len(self.plan.weights.graph.nodes) if self.node == POOLED else 1
+        return self.plan.window * nodes
 
     def learn(self, round: int, shares: Sequence[Share]) -> list[Event]:
         """Predict, score, then learn one node's shares, in the order given."""
@@ -72,7 +77,8 @@ class NodeCore:
 
     def _learn_one_by_one(self, round: int, share: Share, error: SampleError) -> list[Event]:
         if len(share.y) == 1:
-            return [_refused(share, error)]
+            # The sample's own node has told; the pooled companion would tell it twice.
+            return [] if self.node == POOLED else [_refused(share, error)]
         one_each = (_rows(share, slice(i, i + 1)) for i in range(len(share.y)))
         return [event for single in one_each for event in self._learn(round, single)]
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,8 @@ def build_plan(job: Job, source: JobSource) -> NodePlan:
 def _make(
     kind: str, source: JobSource, ranks: int, options: dict[str, Any], node: NodeId
 ) -> Learner:
-    # Features are drawn by name, so that sites whose columns differ in order agree.
-    if source.features:
+    # Random features are drawn by name, so that sites whose columns differ in order agree.
+    if source.features and "names" in signature(LEARNERS[kind]).parameters:
         options = {**options, "names": source.features}
     return make(kind, source.width, ranks, **options)
 

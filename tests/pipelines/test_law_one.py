@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines.jobs import (
+    SETTINGS,
     arrays,
     finish,
     kill,
@@ -24,9 +25,15 @@ def truth() -> dict[str, dict[str, bytes]]:
     return {node: arrays(learner.model()) for node, learner in run.learners.items()}
 
 
-@pytest.mark.parametrize(
-    "how", [(), ("--workers", "2"), ("--processes", "2"), ("--processes", "2", "--workers", "2")]
-)
+def test_four_workers_in_two_processes(tmp_path: Path) -> None:
+    # Four threads on two cores wait for each other at every round: fewer rounds will do.
+    short = [*SETTINGS, "source.rows=1200"]
+    finish(start(tmp_path, "--processes", "2", "--workers", "2", settings=short))
+    run = reference(resolved(short))
+    assert models(tmp_path) == {n: arrays(learner.model()) for n, learner in run.learners.items()}
+
+
+@pytest.mark.parametrize("how", [(), ("--workers", "2"), ("--processes", "2")])
 def test_flow_equals_loop(tmp_path: Path, truth: object, how: tuple[str, ...]) -> None:
     finish(start(tmp_path, *how))
     assert models(tmp_path) == truth
