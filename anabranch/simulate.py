@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 
 from anabranch.errors import MessageError, UnknownNodeError
+from anabranch.evaluation import scores, tally_for
 from anabranch.exchange import Policy, Speaker, wire_size
 from anabranch.network import Weights
 from anabranch.protocol import Array, Learner, Message, NodeId
@@ -28,12 +29,26 @@ class Simulation:
     messages, bytes : number and payload of the messages sent, over all nodes
     """
 
-    learners: Mapping[NodeId, Learner]
+    learners: Mapping[NodeId, Learner] = field(repr=False)
     rounds: int = 0
-    truth: dict[NodeId, list[Array]] = field(default_factory=dict)
-    predicted: dict[NodeId, list[Array]] = field(default_factory=dict)
+    truth: dict[NodeId, list[Array]] = field(default_factory=dict, repr=False)
+    predicted: dict[NodeId, list[Array]] = field(default_factory=dict, repr=False)
     messages: int = 0
     bytes: int = 0
+
+    def scores(self, ranks: int) -> dict[str, float]:
+        """Score all nodes' predictions, each made before its sample was learned.
+
+        Parameters
+        ----------
+        ranks : number of ranks
+        """
+        task = next(iter(self.learners.values())).task
+        tally = tally_for(task, ranks=ranks)
+        for node in sorted(self.truth):
+            for y, predicted in zip(self.truth[node], self.predicted[node], strict=True):
+                tally.add(y, predicted)
+        return scores(task, tally.totals())
 
 
 def simulate(
@@ -80,8 +95,10 @@ def simulate(
     >>> nodes = {n: make("dsvor", 1, 2, kernel="linear", scaling="none") for n in graph.nodes}
     >>> tick = {n: (np.array([[-1.0], [1.0]]), np.array([1, 2])) for n in graph.nodes}
     >>> run = simulate(nodes, combination_weights(graph), [tick] * 5)
-    >>> run.rounds, run.messages, nodes["a"].predict(np.array([[-2.0], [2.0]])).tolist()
-    (6, 36, [1, 2])
+    >>> run
+    Simulation(rounds=6, messages=36, bytes=576)
+    >>> nodes["a"].predict(np.array([[-2.0], [2.0]])).tolist(), run.scores(ranks=2)["Accuracy"]
+    ([1, 2], 0.9)
     """
     policy = policy or Policy()
     _check_nodes(learners, weights)

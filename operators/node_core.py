@@ -57,8 +57,9 @@ class NodeCore:
         """Predict, score, then learn one node's shares, in the order given."""
         events: list[Event] = []
         for share in shares:
-            if share.held is not None and share.held.any():
-                self.kept.append(_rows(share, share.held))
+            if share.held is not None:
+                if share.held.any():
+                    self.kept.append(_rows(share, share.held))
                 share = _rows(share, ~share.held)
             if len(share.y):
                 events.extend(self._learn(round, share))

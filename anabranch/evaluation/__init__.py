@@ -3,6 +3,7 @@
 from anabranch.evaluation.disagreement import Disagreement, disagreement
 from anabranch.evaluation.kappa import QuadraticKappa
 from anabranch.evaluation.ordinal import OrdinalTally
+from anabranch.evaluation.rank_error import RankMAE
 from anabranch.evaluation.tasks import (
     EVALUATIONS,
     Evaluation,
@@ -20,6 +21,7 @@ __all__ = [
     "Evaluation",
     "OrdinalTally",
     "QuadraticKappa",
+    "RankMAE",
     "Tally",
     "Totals",
     "add_totals",
