@@ -40,7 +40,7 @@ def choose_features(columns: Sequence[str], form: RecordFormat, path: str) -> tu
     ConfigurationError
         The header lacks a column that the format names, or has no feature at all.
     """
-    for key, names in (("label", (form.label,)), ("node_field", form.special[1:])):
+    for key, names in (("label", (form.label,)), ("node", form.special[1:])):
         _check_columns(key, names, columns, path)
     _check_columns("features", form.features or (), columns, path)
     chosen = form.features or tuple(name for name in columns if name not in form.special)

@@ -1,5 +1,6 @@
 """The sink of final models: one file a node."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from bytewax.outputs import DynamicSink, StatelessSinkPartition
 from typing_extensions import override
 
 from anabranch import save
+from anabranch.errors import ModelError
 from anabranch.learners import LEARNERS
+from anabranch.protocol import Learner
 from operators.items import Final
 from operators.node_plan import POOLED
 
@@ -32,20 +35,29 @@ class _Writer(StatelessSinkPartition[Final]):
     @override
     def write_batch(self, items: list[Final]) -> None:
         for final in items:
-            folder = self._sink.folder
-            if final.learner == POOLED:
-                folder = folder.parent / "companions"
-            folder.mkdir(parents=True, exist_ok=True)
-            learner = LEARNERS[self._sink.kind].restore(final.model)
-            metadata = {**self._sink.metadata, "node": final.node, "learner": final.learner}
-            save(learner, folder / model_name(final.node), metadata)
+            try:
+                learner = LEARNERS[self._sink.kind].restore(final.model)
+            except ModelError as error:
+                # Diverged parameters make no model; the other nodes' are written all the same.
+                print(f"no model file of node {final.node!r}: {error}", file=sys.stderr)
+            else:
+                self._save(learner, final)
+
+    def _save(self, learner: Learner, final: Final) -> None:
+        folder = self._sink.folder
+        if final.learner == POOLED:
+            folder = folder.parent / "companions"
+        folder.mkdir(parents=True, exist_ok=True)
+        metadata = {**self._sink.metadata, "node": final.node, "learner": final.learner}
+        save(learner, folder / model_name(final.node), metadata)
 
 
 @dataclass(frozen=True)
 class ModelSink(DynamicSink[Final]):
     """Write each node's model to its own file, whole or not at all.
 
-    Writing again gives the same file, so a repeat after a crash does no harm.
+    Writing again gives the same file, so a repeat after a crash does no harm. A model whose
+    parameters diverged is left out, and named in the process's log.
     """
 
     folder: Path

@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -16,11 +16,12 @@ from pipelines.config.load import from_json, to_json
 from pipelines.config.sections import Job
 from pipelines.config.wording import show
 
-__all__ = ["RunDirectory", "changed_keys", "read_lines", "write_whole"]
+__all__ = ["RunDirectory", "changed_keys", "read_lines", "set_aside", "write_whole"]
 
 _LIBRARIES = ("anabranch", "bytewax", "numpy", "scipy", "numba", "river", "scikit-learn", "msgspec")
 _FREE_SECTIONS = ("output", "recovery", "parallel")
 _FREE_KEYS = ("job.name", "job.run_dir")
+_MANY = 0.01
 
 
 @dataclass(frozen=True)
@@ -148,12 +149,23 @@ class RunDirectory:
         """Read the final counts; None for a run that did not reach its end."""
         return _read_object(self.summary)
 
+    def reached_end(self) -> bool:
+        """Tell whether every learner wrote its scores after the last round."""
+        rows = self.final_rows().values()
+        return bool(rows) and all(row.get("final") for row in rows)
+
+    def is_complete(self) -> bool:
+        """Tell whether the run here reached its end and left everything it leaves."""
+        summary = self.read_summary() or {}
+        return summary.get("stopped") == "end" and self.reached_end()
+
     def _check_resume(self, job: Job) -> None:
         if job.recovery.dir is None:
             raise ConfigurationError("--resume needs recovery.dir, the folder of the snapshots")
         if not self.holds_run():
             raise ConfigurationError(f"--resume finds no run in {self.path}; start one without it")
-        changed = changed_keys(self.read_job(), job)
+        before = self.read_job()
+        changed = changed_keys(before, job) or _renamed_outputs(before, job)
         if changed:
             key, (was, now) = next(iter(changed.items()))
             raise ConfigurationError(
@@ -183,6 +195,19 @@ def changed_keys(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:
     }
 
 
+def _renamed_outputs(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:
+    # Snapshots hold how far each file was written, by the file's name; folders may be moved.
+    pairs = {
+        f"output.{key}": (getattr(old.output, key), getattr(new.output, key))
+        for key in ("dead_letters", "predictions")
+    }
+    return {
+        key: (was, now)
+        for key, (was, now) in pairs.items()
+        if Path(was or "").name != Path(now or "").name
+    }
+
+
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """Read the objects of a JSON Lines file; a line cut short by a crash is passed over."""
     if not path.exists():
@@ -195,6 +220,21 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
                 continue
             if isinstance(row, dict):
                 yield row
+
+
+def set_aside(counts: Mapping[str, int], samples: int, place: str) -> str:
+    """Warn of more than 1 % dead letters, counted by reason; empty where there are fewer.
+
+    >>> set_aside({"malformed": 30, "unknown_node": 4000}, 8060, "dead.jsonl")
+    '33 % of the records were set aside (unknown_node 4,000, malformed 30): dead.jsonl'
+    """
+    dead = sum(counts.values())
+    share = dead / (dead + samples) if dead else 0.0
+    if share <= _MANY:
+        return ""
+    ranked = sorted(counts.items(), key=lambda pair: -pair[1])
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in ranked)
+    return f"{share:.0%} of the records were set aside ({reasons}): {place}".replace("%", " %", 1)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -12,7 +12,7 @@ __all__ = ["summarise", "write_summary"]
 
 
 def summarise(
-    job: Job, run_dir: RunDirectory, *, seconds: float, signalled: bool
+    job: Job, run_dir: RunDirectory, *, seconds: float, signalled: bool, failed: bool = False
 ) -> dict[str, Any]:
     """Put final scores and counts of a run together.
 
@@ -20,6 +20,7 @@ def summarise(
     ----------
     seconds : how long it took, wall time
     signalled : whether a signal ended it before its input did
+    failed : whether it ended by a failure
     """
     final = run_dir.final_rows()
     main = final.get("cooperative") or next(iter(final.values()), {})
@@ -34,7 +35,7 @@ def summarise(
         "edges": len(graph.edges),
         "final": final,
         "dead_letters": count_dead_letters(Path(job.output.dead_letters)),
-        "stopped": "signal" if signalled else "end",
+        "stopped": "signal" if signalled else "failure" if failed else "end",
     }
 
 
@@ -44,7 +45,9 @@ def count_dead_letters(path: Path) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def write_summary(job: Job, run_dir: RunDirectory, *, seconds: float, signalled: bool) -> None:
-    """Write summary.json."""
-    summary = summarise(job, run_dir, seconds=seconds, signalled=signalled)
+def write_summary(
+    job: Job, run_dir: RunDirectory, *, seconds: float, signalled: bool, failed: bool = False
+) -> None:
+    """Write summary.json; parameters as for `summarise`."""
+    summary = summarise(job, run_dir, seconds=seconds, signalled=signalled, failed=failed)
     write_whole(run_dir.summary, json.dumps(summary, indent=2))

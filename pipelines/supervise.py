@@ -11,15 +11,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from types import FrameType
 from typing import Any, Self
 
-__all__ = ["BAD_INPUT", "Outcome", "exit_with_parent", "free_ports", "supervise"]
+__all__ = ["BAD_INPUT", "Outcome", "Signals", "exit_with_parent", "free_ports", "supervise"]
 
 CRASH, BAD_INPUT, WRONG_USE, LOST, KILLED = 1, 3, 2, 4, 130
 _SUPERVISED = "ANABRANCH_SUPERVISED"
@@ -28,6 +28,7 @@ _ONE_THREAD = ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
 # allocation; blocks of samples are just that size, and kept they make a job half as fast again.
 _KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "1000000000", "MALLOC_TRIM_THRESHOLD_": "4000000000"}
 _POLL = 0.05
+_DRAINING = "stopping after the ticks already read; again to kill"
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Plan:
     log: Callable[[int], Path]
     grace: float
     watch: Callable[[], None]
+    say: Callable[[str], None]
 
 
 def supervise(
@@ -62,6 +64,7 @@ def supervise(
     say: Callable[[str], None] = lambda text: None,
     grace: float = 3.0,
     pause: float = 1.0,
+    signals: "Signals | None" = None,
 ) -> Outcome:
     """Run a job's processes to their common end. To be called from the main thread.
 
@@ -76,16 +79,18 @@ def supervise(
     restarts : times to start again after a death; 0 without recovery
     module : module that a process runs
     watch : called often while the processes run
-    say : told the reason of each restart
+    say : told the reason of each restart, and that a signal was heard
     grace : seconds the other processes have to end by themselves when one died
     pause : seconds before a restart
+    signals : counts signals already; those of the caller, or of this call alone
     """
-    plan = Plan(job_file, processes, module, log, grace, watch)
-    with _Signals() as signals:
+    plan = Plan(job_file, processes, module, log, grace, watch, say)
+    with ExitStack() as held:
+        heard = held.enter_context(Signals()) if signals is None else signals
+        held.enter_context(heard.polled())
         for attempt in range(restarts + 1):
-            outcome = _run_once(plan, signals, attempt)
-            final = attempt == restarts or signals.count or outcome.code not in (CRASH, LOST)
-            if final:
+            outcome = _run_once(plan, heard, attempt)
+            if attempt == restarts or heard.count or outcome.code not in (CRASH, LOST):
                 return outcome
             say(
                 f"{outcome.reason}; restarting {'all processes' if processes > 1 else 'it'} "
@@ -120,11 +125,15 @@ def free_ports(count: int) -> list[int]:
         return [int(each.getsockname()[1]) for each in sockets]
 
 
-class _Signals:
-    """Count SIGINT and SIGTERM while a job runs."""
+class Signals:
+    """Count SIGINT and SIGTERM while a job runs: the first asks, the second insists.
+
+    A second one raises KeyboardInterrupt, except where `polled` says that somebody looks.
+    """
 
     def __init__(self) -> None:
         self.count = 0
+        self._polled = False
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -136,11 +145,24 @@ class _Signals:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
+    @contextmanager
+    def polled(self) -> Iterator[None]:
+        """Leave it to the caller, for a while, to see that `count` rose above 1."""
+        self._polled = True
+        try:
+            yield
+        finally:
+            self._polled = False
+
     def _heard(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
+        if self.count > 1 and not self._polled:
+            raise KeyboardInterrupt
 
 
-def _run_once(plan: Plan, signals: _Signals, attempt: int) -> Outcome:
+def _run_once(plan: Plan, signals: Signals, attempt: int) -> Outcome:
+    if signals.count:  # heard before anything was started
+        return Outcome(0, signalled=True)
     children = _start(plan, attempt)
     try:
         return _wait(plan, signals, children)
@@ -173,7 +195,7 @@ def _start(plan: Plan, attempt: int) -> list[subprocess.Popen[bytes]]:
     return children
 
 
-def _wait(plan: Plan, signals: _Signals, children: Sequence[subprocess.Popen[bytes]]) -> Outcome:
+def _wait(plan: Plan, signals: Signals, children: Sequence[subprocess.Popen[bytes]]) -> Outcome:
     failed: dict[int, int] = {}
     passed_on, deadline = False, float("inf")
     while True:
@@ -182,6 +204,7 @@ def _wait(plan: Plan, signals: _Signals, children: Sequence[subprocess.Popen[byt
         if signals.count and not passed_on:
             passed_on = True
             _send(children, signal.SIGTERM)
+            plan.say(_DRAINING)
         codes = [child.poll() for child in children]
         failed.update({i: c for i, c in enumerate(codes) if c and i not in failed})
         if None not in codes or time.monotonic() > deadline:
@@ -194,13 +217,15 @@ def _wait(plan: Plan, signals: _Signals, children: Sequence[subprocess.Popen[byt
 
 def _judge(failed: dict[int, int], processes: int, signalled: bool) -> Outcome:
     """Find the cause among processes that failed: the others ended because of it."""
-    early = signalled and all(code == -signal.SIGTERM for code in failed.values())
-    if not failed or early:
+    if not failed:
         return Outcome(0, signalled=signalled)
     for wanted, text in ((BAD_INPUT, "bad input"), (WRONG_USE, "a wrong configuration")):
         for process, code in failed.items():
             if code == wanted:
                 return Outcome(code, f"process {process} was stopped by {text}", signalled)
+    if signalled and -signal.SIGTERM in failed.values():
+        # A process that had not begun yet ends at once, and the others lose their peer.
+        return Outcome(0, signalled=True)
     process, code = min(failed.items(), key=lambda item: item[1] > 0)
     return Outcome(LOST if processes > 1 else CRASH, _death(process, code), signalled)
 

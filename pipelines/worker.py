@@ -66,16 +66,27 @@ def run_process(job_file: Path, process: int, addresses: str | None) -> int:
     _calm_the_collector()
     status = Thread(target=write_status, args=(run_dir, process, built.hub, job, done, begin))
     status.start()
+    failure = None
     try:
         _run(built.flow, job, process, addresses)
-        code = 0
-    except Exception:  # Bytewax wraps whatever a step raised; the log has it all
+    except BaseException as error:  # the engine's panics are no Exception; the log has it all
         traceback.print_exc()
-        code = CRASH
-    finally:
-        done.set()
-        status.join()
-    return BAD_INPUT if built.hub.bad_input else code
+        failure = error
+    done.set()
+    status.join()
+    return _exit_code(failure, built.hub.bad_input)
+
+
+def _exit_code(failure: BaseException | None, bad_input: str | None) -> int:
+    code = CRASH if failure else 0
+    if bad_input:
+        print(f"BadInputError: {bad_input}", file=sys.stderr)
+        code = BAD_INPUT
+    if not isinstance(failure, Exception | None):
+        # What a panic left of the engine's threads would abort an orderly exit, and hide its code.
+        sys.stderr.flush()
+        os._exit(code)
+    return code
 
 
 def _run(flow: "Dataflow", job: "Job", process: int, addresses: str | None) -> None:

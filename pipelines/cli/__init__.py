@@ -2,6 +2,10 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
+
+from pipelines.cli.early import HEARD
+from pipelines.supervise import Signals
 
 __all__ = ["main"]
 
@@ -12,10 +16,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Exit codes: 0 done, 1 crash, 2 wrong use, 3 stopped by bad input, 4 a peer process was
     lost, 130 interrupted.
     """
-    from pipelines.cli.app import app
-
     words = list(sys.argv[1:] if arguments is None else arguments)
     # Accepted anywhere, for whoever adds it to the end of a command that failed.
     if "--traceback" in words:
         words = ["--traceback", *(word for word in words if word != "--traceback")]
-    app(words, prog_name="anabranch")
+    with ExitStack() as held:
+        if next((word for word in words if not word.startswith("-")), "") == "run":
+            # Loading the rest takes a second, in which a signal must not get lost.
+            HEARD.set(held.enter_context(Signals()))
+        try:
+            from pipelines.cli.app import app
+        except KeyboardInterrupt:
+            print("interrupted before anything was begun", file=sys.stderr)
+            sys.exit(130)
+        app(words, prog_name="anabranch")

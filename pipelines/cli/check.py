@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pipelines.cli.guard import complain
-from pipelines.cli.rows import field_names
-from pipelines.config import Job, build_stream, build_weights, load_job
+from pipelines.cli.source import check_source
+from pipelines.config import Job, build_weights, load_job
 from pipelines.config.derive import ROWS_PER_NODE
 
 if TYPE_CHECKING:
@@ -30,11 +30,22 @@ def check(
 ) -> None:
     """Check a job and print its network: size, degrees, spectral gap, traffic a round."""
     resolved = load_job(job, settings or [])
+    source = check_source(resolved)
     weights = build_weights(resolved.network)
-    for name, value in {**_graph_facts(weights), **_traffic(resolved, weights)}.items():
+    features = len(source.features) or None
+    facts = _job_facts(resolved, features) | _graph_facts(weights)
+    for name, value in (facts | _traffic(resolved, features, weights)).items():
         typer.echo(f"{name:20}{value}")
     for warning in _warnings(resolved, weights):
         complain(f"warning: {warning}")
+
+
+def _job_facts(job: Job, features: int | None) -> dict[str, str]:
+    return {
+        "learner": f"{job.learner.kind}, {job.learner.ranks} ranks",
+        "features": "told by the first record" if features is None else f"{features}",
+        "rows a tick": f"{job.source.rows_per_tick:,} of each partition",
+    }
 
 
 def _graph_facts(weights: "Weights") -> dict[str, str]:
@@ -52,34 +63,22 @@ def _graph_facts(weights: "Weights") -> dict[str, str]:
     }
 
 
-def _traffic(job: Job, weights: "Weights") -> dict[str, str]:
+def _traffic(job: Job, features: int | None, weights: "Weights") -> dict[str, str]:
     messages = 2 * len(weights.graph.edges)
-    size = _message_size(job)
-    traffic = f"{messages * size:,} (at most, all of {size:,})" if size else "depends on features"
+    traffic = "depends on features"
+    if features is not None:
+        size = _message_size(job, features)
+        traffic = f"at most {messages * size:,} ({messages:,} messages of {size:,})"
     return {"messages a round": f"{messages:,}", "bytes a round": traffic}
 
 
-def _message_size(job: Job) -> int | None:
-    features = _feature_count(job)
-    if features is None:
-        return None
+def _message_size(job: Job, features: int) -> int:
     from anabranch.learners import make
 
     learner = make(job.learner.kind, features, job.learner.ranks, **job.learner.options)
     # Past any warm-up, whose messages carry moments too.
     late: Any = learner.messages(int(job.learner.options.get("warm_up") or 0) + 1)
     return max((sum(a.nbytes for a in message.arrays.values()) for message in late), default=0)
-
-
-def _feature_count(job: Job) -> int | None:
-    source = job.source
-    if source.generated:
-        return int(build_stream(source).features)
-    if source.features is not None:
-        return len(source.features)
-    names = field_names(Path(source.paths[0]))
-    others = {source.label, source.node.removeprefix("field:")}
-    return len([name for name in names if name not in others]) or None
 
 
 def _warnings(job: Job, weights: "Weights") -> Iterator[str]:

@@ -9,33 +9,54 @@ from rich.table import Table
 
 from pipelines.cli.guard import complain
 from pipelines.config import Job
-from pipelines.run_dir import RunDirectory
+from pipelines.run_dir import RunDirectory, set_aside
 from pipelines.supervise import BAD_INPUT, Outcome
 
-__all__ = ["print_closing", "print_failure", "score_table"]
+__all__ = ["print_closing", "print_failure", "print_report", "score_table"]
 
 _TAIL = 15
+_STREAM = "each sample predicted before it is learned"
 _BAD_INPUT = re.compile(r"BadInputError: (.*)")
 _LEARNERS = {"cooperative": 0, "local": 1, "pooled": 2}
 
 
 def print_closing(job: Job, run_dir: RunDirectory, outcome: Outcome, console: Console) -> None:
-    """Print the scores, the dead letters and the path of the report."""
-    rows = run_dir.final_rows()
+    """Print the scores and the dead letters, with a warning first where those are many."""
+    rows, summary = run_dir.final_rows(), run_dir.read_summary() or {}
+    dead, samples = summary.get("dead_letters") or {}, int(summary.get("samples", 0))
+    many = set_aside(dead, samples, job.output.dead_letters)
+    if many:
+        _print(console, f"warning: {many}", "bold yellow")
     if rows:
-        console.print(score_table(rows))
-    summary = run_dir.read_summary() or {}
-    for line in _facts(job, run_dir, outcome, summary):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        batch = int(summary.get("rounds", 0)) if job.job.kind == "batch" else None
+        console.print(score_table(rows, batch, stopped=outcome.signalled))
+    for line in _facts(job, outcome, summary):
+        _print(console, line)
 
 
-def score_table(rows: Mapping[str, Mapping[str, Any]]) -> Table:
+def print_report(run_dir: RunDirectory, console: Console) -> None:
+    """Print where the report is, if there is one."""
+    if run_dir.report.exists():
+        _print(console, f"report: {run_dir.report}")
+
+
+def _print(console: Console, line: str, style: str | None = None) -> None:
+    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def score_table(
+    rows: Mapping[str, Mapping[str, Any]],
+    batch_rounds: int | None = None,
+    *,
+    stopped: bool = False,
+) -> Table:
     """Make a table of every learner's scores over the whole network.
 
-    Scores on held-back rows are shown where there are any, otherwise those of the stream.
+    Scores on held-back rows are shown where there are any, otherwise those of the stream,
+    or of the training samples after so many rounds of a batch job.
     """
     held = any(row.get("held") for row in rows.values())
-    table = Table(title="held-back rows" if held else "each sample predicted before it is learned")
+    table = Table(title=_title(held, batch_rounds, stopped))
     table.add_column("learner")
     table.add_column("samples", justify="right")
     shown = {
@@ -48,6 +69,15 @@ def score_table(rows: Mapping[str, Mapping[str, Any]]) -> Table:
         values = [_figure(shown[name].get(metric)) for metric in metrics]
         table.add_row(name, f"{rows[name].get('samples', 0):,}", *values)
     return table
+
+
+def _title(held: bool, batch_rounds: int | None, stopped: bool) -> str:
+    if batch_rounds is not None:
+        what = "held-back rows" if held else "the nodes' training samples"
+        return f"{what}, after {batch_rounds:,} rounds"
+    if held:
+        return "held-back rows"
+    return f"{'the stream so far' if stopped else 'the whole stream'}: {_STREAM}"
 
 
 def print_failure(job: Job, run_dir: RunDirectory, outcome: Outcome) -> None:
@@ -71,9 +101,7 @@ def _log_lines(run_dir: RunDirectory, process: int) -> list[str]:
     return log.read_text(errors="replace").splitlines() if log.exists() else []
 
 
-def _facts(
-    job: Job, run_dir: RunDirectory, outcome: Outcome, summary: Mapping[str, Any]
-) -> list[str]:
+def _facts(job: Job, outcome: Outcome, summary: Mapping[str, Any]) -> list[str]:
     lines = []
     if summary:
         lines.append(
@@ -87,8 +115,6 @@ def _facts(
     if outcome.signalled:
         how = "--resume continues it" if job.recovery.dir else "without recovery.dir it ends here"
         lines.append(f"stopped by a signal; {how}")
-    if run_dir.report.exists():
-        lines.append(f"report: {run_dir.report}")
     return lines
 
 

@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from anabranch.errors import ConfigurationError, nearest
-from pipelines.config import Key, describe_learner, describe_section
+from pipelines.config import Key, LearnerSection, describe_learner, describe_section
 from pipelines.config.decode import SECTIONS
 from pipelines.config.learner import registry
 
 __all__ = ["describe"]
 
 _WIDTH = 96
+_DEFAULT = LearnerSection().kind
 
 
 def describe(
@@ -42,13 +43,17 @@ def describe(
 def _learner_keys(keys: list[Key], name: str | None) -> list[Key]:
     if name is not None and any(key.name == f"learner.{name}" for key in keys):
         return _only(keys, f"learner.{name}")
+    if name is not None and name not in registry():
+        found = [key for key in describe_learner(_DEFAULT) if key.name == f"learner.{name}"]
+        if found:
+            return found
     if name is not None:
         return [*keys, *describe_learner(name)]
     for kind, learner in registry().items():
         first = (inspect.getdoc(learner) or "").partition("\n")[0]
         typer.echo(f"{kind:14}{first}")
     typer.echo("")
-    return [*keys, *describe_learner("dsvor")]
+    return [*keys, *describe_learner(_DEFAULT)]
 
 
 def _only(keys: list[Key], name: str) -> list[Key]:

@@ -42,6 +42,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             _tell(f"error: {error}")
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
+            complain("interrupted")
             raise typer.Exit(130) from None
         except Exception as error:
             _tell(f"crash: {type(error).__name__}: {error} (--traceback shows where)")

@@ -1,7 +1,10 @@
 """How far a run has come: a bar on a terminal, a line every few seconds elsewhere."""
 
+import os
 import time
 from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol, Self
 
 from rich.console import Console
@@ -9,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from pipelines.cli.tail import Follower
 
-__all__ = ["Display", "describe_status", "make_display"]
+__all__ = ["Display", "describe_status", "make_display", "starting"]
 
 _LINE_EVERY = 5.0
 _BAR_EVERY = 0.25
@@ -40,10 +43,11 @@ def describe_status(status: Mapping[str, Any]) -> str:
     """Put rate, scores, disagreement and dead letters in a few words.
 
     >>> describe_status({"rate": 1234.5, "score": {"MAE": 0.12}, "disagreement": 0.5, "dead": 2})
-    '1,234/s  MAE 0.1200  disagreement 0.5  dead letters 2'
+    '1,234/s  window: MAE 0.1200  disagreement 0.5  dead letters 2'
     """
     words = [f"{status.get('rate') or 0:,.0f}/s"]
-    words += [f"{name} {value:.4f}" for name, value in (status.get("score") or {}).items()]
+    scores = [f"{name} {value:.4f}" for name, value in (status.get("score") or {}).items()]
+    words += ["window: " + "  ".join(scores)] if scores else []
     apart = status.get("disagreement")
     if isinstance(apart, Mapping):
         apart = apart.get("mean")
@@ -54,11 +58,26 @@ def describe_status(status: Mapping[str, Any]) -> str:
     return "  ".join(words)
 
 
+def starting() -> str:
+    """Say what takes time before the first sample is learned."""
+    found = find_spec("anabranch")
+    places = [Path(place) for place in (found and found.submodule_search_locations) or ()]
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        places = [Path(os.environ["NUMBA_CACHE_DIR"])]
+    compiled = any(True for place in places for _ in place.rglob("dsvor*.nbi"))
+    return "starting" if compiled else "compiling kernels (first run only)"
+
+
+def _learned_nothing(status: Mapping[str, Any]) -> bool:
+    return not status.get("samples") or status.get("round") is None
+
+
 class Lines:
     """One line every few seconds."""
 
     def __init__(self, console: Console, follower: Follower, every: float = _LINE_EVERY) -> None:
         self._console, self._follower, self._every = console, follower, every
+        self._begin = starting()
         self._next = time.monotonic() + every
 
     def __enter__(self) -> Self:
@@ -73,8 +92,8 @@ class Lines:
             return
         self._next = time.monotonic() + self._every
         status = self._follower.status()
-        if status is None:
-            self.say("starting")
+        if status is None or _learned_nothing(status):
+            self.say(self._begin)
             return
         total = status.get("rows_total")
         of = f" of {total:,}" if total else ""
@@ -98,7 +117,7 @@ class Bar:
             console=console,
             transient=True,
         )
-        self._task = self._bar.add_task("starting", total=None)
+        self._task = self._bar.add_task(starting(), total=None)
         self._next = 0.0
 
     def __enter__(self) -> Self:
@@ -114,7 +133,7 @@ class Bar:
             return
         self._next = time.monotonic() + _BAR_EVERY
         status = self._follower.status()
-        if status is not None:
+        if status is not None and not _learned_nothing(status):
             self._bar.update(
                 self._task,
                 completed=status.get("samples", 0),

@@ -1,5 +1,7 @@
 """The folder of snapshots, made ready for a run."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from anabranch.errors import ConfigurationError
@@ -18,7 +20,7 @@ def prepare_recovery(job: Job, *, resume: bool = False, overwrite: bool = False)
     Raises
     ------
     ConfigurationError
-        `resume` finds no snapshots, or a new run would find those of another.
+        `resume` finds no snapshots or damaged ones, or a new run would find those of another.
     """
     if job.recovery.dir is None:
         return
@@ -29,6 +31,7 @@ def prepare_recovery(job: Job, *, resume: bool = False, overwrite: bool = False)
             raise ConfigurationError(
                 f"--resume finds no snapshots in recovery.dir, {show(str(folder))}"
             )
+        _check_files(folder)
         return
     if files and not overwrite:
         raise ConfigurationError(
@@ -38,6 +41,24 @@ def prepare_recovery(job: Job, *, resume: bool = False, overwrite: bool = False)
     for file in files:
         file.unlink()
     _create(folder)
+
+
+def _check_files(folder: Path) -> None:
+    """Refuse a folder that lacks a file of snapshots, or holds one that is none."""
+    for number in range(PARTITIONS):
+        file = folder / f"part-{number}.sqlite3"
+        if not file.is_file():
+            raise ConfigurationError(
+                f"recovery.dir is {show(str(folder))}, which lacks {file.name}; --resume needs all "
+                f"{PARTITIONS} files of its snapshots"
+            )
+        try:
+            with closing(sqlite3.connect(file)) as database:
+                database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.Error as error:
+            raise ConfigurationError(
+                f"recovery.dir is {show(str(folder))}, whose {file.name} is damaged: {error}"
+            ) from None
 
 
 def _create(folder: Path) -> None:

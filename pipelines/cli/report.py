@@ -13,11 +13,16 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")],
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Page to write; report.html in the first run's folder."),
+        typer.Option(
+            "-o",
+            "--out",
+            help="Page to write; report.html in the run's folder, ./comparison.html for several.",
+        ),
     ] = None,
 ) -> None:
     """Write a self-contained HTML page about a run, or comparing several."""
-    target = runs[0] / "report.html" if out is None else out
+    alone = runs[0] / "report.html" if len(runs) == 1 else Path("comparison.html")
+    target = alone if out is None else out
     write_page(runs, target)
     typer.echo(f"report: {target}")
 

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from anabranch.errors import ConfigurationError
 
-__all__ = ["BadRow", "Rows", "field_names", "read_rows"]
+__all__ = ["BadRow", "Rows", "read_rows"]
 
 
 class BadRow(str):
@@ -45,25 +45,6 @@ def read_rows(path: Path, names: Sequence[str] | None, width: int | None) -> Row
         )
     with _open(path) as file:
         yield from reader(file, names, width)
-
-
-def field_names(path: Path) -> list[str]:
-    """Give the names of a file's fields: a CSV's header, a JSON Lines file's first object.
-
-    Raises
-    ------
-    ConfigurationError
-        The file cannot be read.
-    """
-    with _open(path) as file:
-        line = file.readline()
-    if path.name.removesuffix(".gz").endswith(".csv"):
-        return [name.strip() for name in next(csv.reader([line.rstrip()]), [])]
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return []
-    return list(record) if isinstance(record, dict) else []
 
 
 @contextmanager

@@ -8,16 +8,18 @@ import typer
 from rich.console import Console
 
 from anabranch.errors import ConfigurationError
-from pipelines.cli.closing import print_closing, print_failure
+from pipelines.cli.closing import print_closing, print_failure, print_report
+from pipelines.cli.early import heard
 from pipelines.cli.guard import complain
 from pipelines.cli.progress import make_display
 from pipelines.cli.recovery import prepare_recovery
 from pipelines.cli.report import write_page
+from pipelines.cli.source import check_source
 from pipelines.cli.tail import Follower
 from pipelines.config import Job, load_job
 from pipelines.run_dir import RunDirectory
 from pipelines.run_summary import write_summary
-from pipelines.supervise import Outcome, supervise
+from pipelines.supervise import Outcome, Signals, supervise
 
 __all__ = ["run"]
 
@@ -56,24 +58,32 @@ def run(
         "output.on_bad_input": on_bad_input,
     }
     overrides = [f"{key}={value}" for key, value in short.items() if value is not None]
-    resolved = load_job(job, [*(settings or []), *overrides], source=source)
-    run_dir = RunDirectory(Path(resolved.job.run_dir))
-    run_dir.check(resolved, resume=resume, overwrite=overwrite)
-    prepare_recovery(resolved, resume=resume, overwrite=overwrite)
-    run_dir.prepare(resolved, resume=resume, overwrite=overwrite)
-    raise typer.Exit(perform(resolved, run_dir, Console()))
+    with heard() as signals:
+        resolved = load_job(job, [*(settings or []), *overrides], source=source)
+        code = _prepare_and_perform(resolved, signals, resume=resume, overwrite=overwrite)
+    raise typer.Exit(code)
 
 
-def perform(job: Job, run_dir: RunDirectory, console: Console) -> int:
+def _prepare_and_perform(job: Job, signals: Signals, *, resume: bool, overwrite: bool) -> int:
+    check_source(job)
+    run_dir, console = RunDirectory(Path(job.job.run_dir)), Console()
+    run_dir.check(job, resume=resume, overwrite=overwrite)
+    if signals.count:
+        complain("stopped by a signal before the job was begun; nothing was changed")
+        return 0
+    if resume and run_dir.is_complete():
+        complain(f"{job.job.name}: already complete")
+        print_closing(job, run_dir, Outcome(0), console)
+        print_report(run_dir, console)
+        return 0
+    prepare_recovery(job, resume=resume, overwrite=overwrite)
+    run_dir.prepare(job, resume=resume, overwrite=overwrite)
+    return perform(job, run_dir, console, signals)
+
+
+def perform(job: Job, run_dir: RunDirectory, console: Console, signals: Signals) -> int:
     """Run a prepared job to its end, show how it goes, and give the exit code."""
-    nodes = len(job.network.names)
-    console.print(
-        f"{job.job.name}: {nodes} nodes, {job.learner.kind}, {job.exchange.mode}; "
-        f"run directory {run_dir.path}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    _announce(job, run_dir, console)
     follower, begin = Follower(run_dir, Path(job.output.dead_letters)), time.monotonic()
     with make_display(console, follower, bounded=job.source.bounded) as display:
         outcome = supervise(
@@ -83,19 +93,41 @@ def perform(job: Job, run_dir: RunDirectory, console: Console) -> int:
             restarts=job.parallel.restarts if job.recovery.dir else 0,
             watch=display.update,
             say=display.say,
+            signals=signals,
         )
-    write_summary(job, run_dir, seconds=time.monotonic() - begin, signalled=outcome.signalled)
+    if run_dir.reached_end() and not outcome.code:
+        outcome = Outcome(0)  # a signal that came after the last round stopped nothing
+    write_summary(
+        job,
+        run_dir,
+        seconds=time.monotonic() - begin,
+        signalled=outcome.signalled,
+        failed=bool(outcome.code) and not outcome.signalled,
+    )
     return _close(job, run_dir, outcome, console)
 
 
+def _announce(job: Job, run_dir: RunDirectory, console: Console) -> None:
+    nodes = len(job.network.names)
+    console.print(
+        f"{job.job.name}: {nodes} nodes, {job.learner.kind}, {job.exchange.mode}; "
+        f"run directory {run_dir.path}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
 def _close(job: Job, run_dir: RunDirectory, outcome: Outcome, console: Console) -> int:
+    # Drawing the report takes seconds: what is known is printed before.
+    if outcome.code:
+        print_failure(job, run_dir, outcome)
+    else:
+        print_closing(job, run_dir, outcome, console)
     if job.output.report and run_dir.scores.exists():
         try:
             write_page([run_dir.path], run_dir.report)
         except ConfigurationError as error:
             complain(f"no report: {error}")
-    if outcome.code:
-        print_failure(job, run_dir, outcome)
-    else:
-        print_closing(job, run_dir, outcome, console)
+    print_report(run_dir, console)
     return outcome.code

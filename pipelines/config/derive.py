@@ -16,12 +16,15 @@ from pipelines.config.sections import Job
 
 __all__ = ["DERIVED", "ROWS_PER_NODE", "derive"]
 
+EVERYTHING = 1 << 40
+"""Rows of a batch job's only tick: more than any source has."""
 ROWS_PER_NODE = 10
 """Rows a node gets in a tick, on average, where the job does not say."""
 
 DERIVED: dict[str, str] = {
+    "job.name": "the job file's name, without .toml",
     "job.run_dir": '"runs/{name}"',
-    "source.rows_per_tick": f"{ROWS_PER_NODE} x nodes / partitions",
+    "source.rows_per_tick": f"{ROWS_PER_NODE} x nodes / partitions; all rows in a batch job",
     "source.seed": "job.seed",
     "network.nodes": "20, or the names in network.edges",
     "network.graph": '"random", or "edges" where network.edges is given',
@@ -47,6 +50,7 @@ def derive(job: Job, given: Collection[str], learners: Mapping[str, type] | None
         A key is missing that has no default here, or cannot be used.
     """
     job = replace(job, job=replace(job.job, run_dir=_run_dir(job)))
+    job = replace(job, recovery=replace(job.recovery, dir=_recovery_dir(job)))
     job = _network(_source_files(job), given)
     job = _ticks(job, given)
     job = _small_defaults(job, given)
@@ -61,6 +65,18 @@ def _run_dir(job: Job) -> str:
         raise ConfigurationError(
             f'job.run_dir is "{job.job.run_dir}"; it may hold {{name}} and {{time}}, '
             "and no other braces"
+        ) from None
+
+
+def _recovery_dir(job: Job) -> str | None:
+    folder = job.recovery.dir
+    if folder is None:
+        return None
+    try:
+        return folder.format(name=job.job.name, run_dir=job.job.run_dir)
+    except (KeyError, IndexError, ValueError, AttributeError):
+        raise ConfigurationError(
+            f'recovery.dir is "{folder}"; it may hold {{name}} and {{run_dir}}, and no other braces'
         ) from None
 
 
@@ -93,6 +109,9 @@ def _names_in(edges: str) -> tuple[str, ...]:
 
 
 def _ticks(job: Job, given: Collection[str]) -> Job:
+    if job.job.kind == "batch":
+        # All is loaded before the first round: standardisation is then that of all rows.
+        return replace(job, source=replace(job.source, rows_per_tick=EVERYTHING))
     if "source.rows_per_tick" in given:
         return job
     partitions = job.source.partitions if job.source.generated else max(1, len(job.source.paths))

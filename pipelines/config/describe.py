@@ -18,6 +18,8 @@ from pipelines.config.wording import allowed, show
 __all__ = ["Key", "describe_learner", "describe_section"]
 
 _ARGUMENTS = re.compile(r"^(\w[\w, ]*?)\s*(?::\s*(.*))?$")
+_TYPE = re.compile(r"^[\w.]+( or [\w.]+| of \w+)*(, optional)?$")
+"""What numpydoc has after the colon; some learners' docstrings have the meaning there."""
 _CHOICES = re.compile(r"\{(.+)\}")
 
 
@@ -94,7 +96,7 @@ def _option(name: str, hint: Any, default: Any, said: tuple[str, str]) -> Key:
         f"learner.{name}",
         _unquoted(choices[1]) if choices else allowed(shapes.type_info(hint)),
         DERIVED["source.seed"] if name == "seed" else told,
-        said[1],
+        said[1] or ("" if choices or _TYPE.match(said[0]) else said[0]),
     )
 
 

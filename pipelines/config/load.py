@@ -46,7 +46,10 @@ def load_job(
     raw = _copy(DEFAULT_JOB) if path is None else read_tables(Path(path))
     if source is not None:
         raw["source"] = _source(raw.get("source", {}), source, built_in=path is None)
-    return build_job(apply_overrides(raw, overrides))
+    raw = apply_overrides(raw, overrides)
+    if path is not None and isinstance(raw.get("job", {}), dict):
+        raw["job"] = {"name": Path(path).stem, **raw.get("job", {})}
+    return build_job(raw)
 
 
 def build_job(raw: dict[str, Any], learners: Mapping[str, type] | None = None) -> Job:

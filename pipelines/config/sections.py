@@ -132,7 +132,10 @@ class Exchange(Struct, frozen=True, forbid_unknown_fields=True):
     rounds: Annotated[Count, Meta(description="Rounds of a batch job.")] = 1000
     final_rounds: Annotated[
         Whole,
-        Meta(description="Rounds of a stream job after its last tick, for nodes to agree."),
+        Meta(
+            description="Rounds of a stream job after its last tick, for nodes to agree; as "
+            "many as the graph's diameter always come before them."
+        ),
     ] = 0
     ticks_ahead: Annotated[
         Count,
@@ -187,7 +190,13 @@ class Output(Struct, frozen=True, forbid_unknown_fields=True):
 class Recovery(Struct, frozen=True, forbid_unknown_fields=True):
     """Snapshots, from which a job continues after a stop or a crash."""
 
-    dir: Annotated[str | None, Meta(description="Folder for snapshots; none: no recovery.")] = None
+    dir: Annotated[
+        str | None,
+        Meta(
+            description="Folder for snapshots; {name} and {run_dir} are replaced. none: no "
+            "recovery."
+        ),
+    ] = None
     snapshot_every: Annotated[Duration, Meta(description="Time between snapshots.")] = Duration(10)
     backup_every: Annotated[
         Duration, Meta(description="How long replaced snapshots are kept, for a backup's sake.")

@@ -69,7 +69,8 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             description="Records of one partition that make a tick. Nodes exchange between "
             "ticks: large ticks are faster and learn worse, since neighbours are heard less "
-            "often; nodes divided by partitions (one row a node) learns best."
+            "often; nodes divided by partitions (one row a node) learns best. A batch job loads "
+            "all rows in one tick, whatever this says."
         ),
     ] = 1
     width: Annotated[Count, Meta(description="Number of features of the wide generator.")] = 200

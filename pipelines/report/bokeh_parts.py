@@ -19,6 +19,7 @@ class Chart:
     inks : glyph id -> CSS variable of its colour; axes are coloured by kind
     switched : ids of glyphs whose y (or ys) is the chosen metric
     axis : id of the axis whose label names the chosen metric
+    ranges : "scope.metric" -> lowest and highest value of the y axis where that is chosen
     frame : ids of axes and grids
     """
 
@@ -27,6 +28,7 @@ class Chart:
     inks: dict[str, str] = field(default_factory=dict)
     switched: list[str] = field(default_factory=list)
     axis: str = ""
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def spec(self) -> dict[str, Any]:
         """Give everything as JSON values."""
@@ -39,6 +41,8 @@ class Chart:
             "inks": self.inks,
             "switched": self.switched,
             "axis": self.axis,
+            "range": figure.y_range.id,
+            "ranges": self.ranges,
             "axes": [axis.id for axis in figure.axis],
             "grids": [grid.id for grid in figure.grid],
         }

@@ -11,7 +11,7 @@ from pipelines.report.choose import thin
 from pipelines.report.markup import byte_unit
 from pipelines.report.rows import LEARNERS, SCOPES, Row
 from pipelines.report.runs import Run
-from pipelines.report.series import Clock, column, metric_columns, offered
+from pipelines.report.series import Clock, column, fed, metric_columns, offered, value_ranges
 
 __all__ = [
     "DASHES",
@@ -52,11 +52,12 @@ def run_chart(run: Run, target: str) -> Chart | None:
     if not pairs:
         return None
     chart = _metric_chart(target, pairs)
-    _draw_nodes(chart, run, pairs)
+    drawn = _draw_nodes(chart, run, pairs)
     for learner in [name for name in reversed(list(LEARNERS)) if name in run.network]:
         rows = run.network[learner]
         name = LEARNERS[learner]
-        _draw_line(chart, rows, name, f"--{learner}", DASHES[learner], pairs)
+        drawn.append(_draw_line(chart, rows, name, f"--{learner}", DASHES[learner], pairs))
+    _fit(chart, drawn)
     _hover(chart)
     return chart
 
@@ -67,11 +68,13 @@ def overlay_chart(runs: Sequence[tuple[str, Run]], target: str) -> tuple[Chart |
     pairs = sorted(found, key=lambda pair: list(SCOPES).index(pair[0]))
     if not pairs:
         return None, []
-    chart = _metric_chart(target, pairs)
+    chart, drawn = _metric_chart(target, pairs), []
     for i, (label, run) in enumerate(runs):
         dash = RUN_DASHES[i // RUN_COLOURS % len(RUN_DASHES)]
         rows = run.network.get(run.main, [])
-        _draw_line(chart, rows, label, f"--run-{i % RUN_COLOURS}", dash, pairs)
+        ink = f"--run-{i % RUN_COLOURS}"
+        drawn.append(_draw_line(chart, rows, label, ink, dash, pairs))
+    _fit(chart, drawn)
     _hover(chart)
     return chart, pairs
 
@@ -86,7 +89,7 @@ def quantity_chart(quantity: str, lines: Lines, target: str) -> Chart | None:
     target : id of the place in the page
     """
     label, kind, read = QUANTITIES[quantity]
-    kept = [thin(rows) for _, rows, _, _ in lines]
+    kept = [thin(fed(rows)) for _, rows, _, _ in lines]
     values = [column(rows, read) for rows in kept]
     most = max((float(np.nanmax(v)) for v in values if np.isfinite(v).any()), default=0.0)
     if most <= 0:
@@ -125,10 +128,20 @@ def _metric_chart(target: str, pairs: Pairs) -> Chart:
 
 def _draw_line(
     chart: Chart, rows: Sequence[Row], name: str, ink: str, dash: str, pairs: Pairs
-) -> None:
+) -> dict[str, Any]:
     columns = metric_columns(rows, Clock(rows), pairs)
     glyph = _line(chart, columns, ".".join(pairs[0]), name, ink, dash)
     chart.switched.append(glyph.id)
+    return columns
+
+
+def _fit(chart: Chart, drawn: Sequence[dict[str, Any]]) -> None:
+    """Set the y axis to the values after the beginning, whose heights would flatten the rest."""
+    from bokeh.models import Range1d
+
+    chart.ranges = value_ranges(drawn)
+    low, high = next(iter(chart.ranges.values()), (0.0, 1.0))
+    chart.figure.y_range = Range1d(start=low, end=high)
 
 
 def _line(chart: Chart, columns: dict[str, Any], shown: str, name: str, ink: str, dash: str) -> Any:
@@ -142,7 +155,7 @@ def _line(chart: Chart, columns: dict[str, Any], shown: str, name: str, ink: str
     return drawn.glyph
 
 
-def _draw_nodes(chart: Chart, run: Run, pairs: Pairs) -> None:
+def _draw_nodes(chart: Chart, run: Run, pairs: Pairs) -> list[dict[str, Any]]:
     """Draw all nodes as one glyph: thin and muted, behind the network."""
     from bokeh.models import ColumnDataSource
 
@@ -150,13 +163,14 @@ def _draw_nodes(chart: Chart, run: Run, pairs: Pairs) -> None:
     names = [name for name, rows in run.curves.items() if rows]
     columns = [metric_columns(run.curves[name], clock, pairs) for name in names]
     if not names:
-        return
+        return []
     data: dict[str, Any] = {key: [c[key] for c in columns] for key in columns[0]}
     source = ColumnDataSource({**data, "name": names})
     shown = ".".join(pairs[0])
     drawn = chart.figure.multi_line("samples", shown, source=source, line_width=1, line_alpha=0.6)
     chart.inks[drawn.glyph.id] = "--node"
     chart.switched.append(drawn.glyph.id)
+    return columns
 
 
 def _hover(chart: Chart) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pipelines.report.markup import MISSING, bytes_of, count, number, table, text
 from pipelines.report.runs import Run
+from pipelines.run_dir import set_aside
 
 __all__ = ["dead_letters", "figures", "flat", "key_values"]
 
@@ -28,7 +29,18 @@ def figures(run: Run) -> str:
         "Dead letters": count(sum(run.dead.counts.values())),
     }
     terms = "".join(f"<div><dt>{term}</dt><dd>{shown[term]}</dd></div>" for term in shown)
-    return f'<dl class="figures">{terms}</dl>{_notes(run)}'
+    return f'{_warning(run)}<dl class="figures">{terms}</dl>{_notes(run)}'
+
+
+def _warning(run: Run) -> str:
+    last, output = run.last(run.main), run.job.get("output")
+    place = output.get("dead_letters") if isinstance(output, dict) else None
+    many = set_aside(
+        run.dead.counts,
+        int(run.summary.get("samples") or (last.samples if last else 0)),
+        str(place or run.path / "dead_letters.jsonl"),
+    )
+    return f'<p class="warning" role="note">Warning: {text(many)}</p>' if many else ""
 
 
 def _notes(run: Run) -> str:

@@ -66,6 +66,7 @@ def small_charts(lines: Lines, entries: str = "") -> tuple[str, list[Chart]]:
             continue
         charts.append(chart)
         note = ", logarithmic" if kind == "log" else ", cumulative"
+        note += "; the rounds after the stream's end are left out" if kind == "log" else ""
         html += chart_place(f"chart-{quantity}", "", f"{label}{note}.")
     if not charts:
         return "", []

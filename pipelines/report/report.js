@@ -31,6 +31,11 @@
         if ("ys" in glyph.properties) glyph.ys = { field: choice };
         else glyph.y = { field: choice };
       }
+      const wanted = spec.ranges[choice];
+      if (wanted) {
+        const [start, end] = wanted;
+        doc.get_model_by_id(spec.range).setv({ start, end, reset_start: start, reset_end: end });
+      }
       if (spec.axis) doc.get_model_by_id(spec.axis).axis_label = metric;
     }
   }

@@ -57,6 +57,12 @@ class Run:
         return next(iter([*found, *self.network]), "cooperative")
 
     @property
+    def is_batch(self) -> bool:
+        """Whether the nodes learned shards in rounds, rather than a stream."""
+        section = self.job.get("job")
+        return isinstance(section, dict) and section.get("kind") == "batch"
+
+    @property
     def metrics(self) -> list[str]:
         """The metrics of the run, the headline one first."""
         last = [rows[-1] for rows in self.network.values() if rows]

@@ -1,7 +1,7 @@
 """Rows as columns of numbers, ready to be drawn."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,7 +10,10 @@ from pipelines.report.choose import thin
 from pipelines.report.rows import SCOPES, Row, value
 from pipelines.report.runs import Run
 
-__all__ = ["Clock", "column", "metric_columns", "offered"]
+__all__ = ["Clock", "column", "fed", "metric_columns", "offered", "value_ranges"]
+
+_BEGINNING = 0.05
+_MARGIN = 0.05
 
 
 class Clock:
@@ -41,6 +44,39 @@ def offered(run: Run) -> list[tuple[str, str]]:
         for metric in run.metrics
         if any(metric in (getattr(row, scope) or {}) for row in last)
     ]
+
+
+def fed(rows: Sequence[Row]) -> list[Row]:
+    """Leave out the rounds after a stream's end, which have all samples already.
+
+    A batch job has all samples in every round, and keeps its rows.
+    """
+    if not rows or rows[0].samples == rows[-1].samples:
+        return list(rows)
+    end = next(i for i, row in enumerate(rows) if row.samples == rows[-1].samples)
+    return list(rows[: end + 1])
+
+
+def value_ranges(drawn: Sequence[Mapping[str, Array]]) -> dict[str, tuple[float, float]]:
+    """Give the lowest and highest value to show of every column but "samples".
+
+    The first twentieth of the samples is left out, unless there is nothing else.
+
+    >>> x = np.arange(0.0, 101.0)
+    >>> value_ranges([{"samples": x, "scores.MAE": np.where(x < 5, 999.0, 2.0 * x)}])
+    {'scores.MAE': (0.5, 209.5)}
+    """
+    most = max((float(columns["samples"].max(initial=0)) for columns in drawn), default=0.0)
+    found = {}
+    for name in dict.fromkeys(key for columns in drawn for key in columns if key != "samples"):
+        shown = [c[name][c["samples"] >= _BEGINNING * most] for c in drawn if name in c]
+        values = np.concatenate(shown)
+        values = values[np.isfinite(values)]
+        if len(values):
+            low, high = float(values.min()), float(values.max())
+            margin = _MARGIN * (high - low) or 0.5
+            found[name] = (low - margin, high + margin)
+    return found
 
 
 def metric_columns(

@@ -69,7 +69,13 @@ def _overview(runs: Labelled) -> str:
     head += [f"{text(first)} {name}" for name in ("window", "held", "alone", "pooled")]
     head += ["Samples", "A second", "Nodes", "Edges", "Sent", "Dead letters"]
     rows = [_run_row(label, run, metrics) for label, run in runs]
-    return table("Final values of each run's network", head, rows, "runs")
+    kept = [i for i in range(len(head)) if i == 0 or any(row[i] != MISSING for row in rows)]
+    return table(
+        "Final values of each run's network",
+        [head[i] for i in kept],
+        [[row[i] for i in kept] for row in rows],
+        "runs",
+    )
 
 
 def _run_row(label: str, run: Run, metrics: Sequence[str]) -> list[str]:

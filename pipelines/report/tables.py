@@ -51,7 +51,9 @@ def _has(row: Row | None, scope: str) -> bool:
 
 
 def _scope_label(run: Run, scope: str) -> str:
-    section = run.job.get("evaluate")
+    if scope == "scores" and run.is_batch:
+        return "Training samples, after the last round"
+    section = run.job.get("evaluation")
     window = section.get("window") if isinstance(section, dict) else None
     if scope == "window" and isinstance(window, int):
         return f"Newest {window:,} samples of every node"
@@ -94,9 +96,24 @@ def gap_sentence(run: Run) -> str:
     sign = -1.0 if is_bigger_better(metric) else 1.0
     gap = sign * (alone - pooled)
     if gap <= 0:
-        return f"{sentence} Pooling the samples gains nothing here, so neither can exchanging."
-    closed = sign * (alone - together) / gap
-    return f"{sentence} Exchanging parameters closed {closed:.0%} of the gap."
+        return (
+            f"{sentence} One model with all samples is no better than each node alone, so there "
+            f"is no gap to close; exchanging changed {text(metric)} by {together - alone:+.4f}."
+        )
+    return f"{sentence} {_closed(sign * (alone - together) / gap)}"
+
+
+def _closed(share: float) -> str:
+    """Say how much of the gap is closed.
+
+    >>> _closed(0.5)
+    'Exchanging parameters closed 50% of the gap.'
+    """
+    if share > 1:
+        return "Exchanging did better than one model with all samples."
+    if share < 0:
+        return "Exchanging did worse than each node alone."
+    return f"Exchanging parameters closed {share:.0%} of the gap."
 
 
 def confusion_table(run: Run) -> str:

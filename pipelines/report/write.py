@@ -1,6 +1,7 @@
 """Writing the report of one run or of several."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from anabranch.errors import ConfigurationError
@@ -43,8 +44,21 @@ def write_report(run_dirs: Sequence[Path], out: Path) -> None:
 def _one(run: Run) -> str:
     body, charts = run_body(run)
     last = run.last(run.main)
-    when = f", last scores at {text(last.time)}" if last and last.time else ""
+    when = f", last scores at {text(_minute(last.time))}" if last and last.time else ""
     return page(run.name, f"Run in <code>{text(run.path)}</code>{when}", body, charts)
+
+
+def _minute(time: str) -> str:
+    """Give a time as people write it; as it is where it is none.
+
+    >>> _minute("2026-11-30T02:08:31.417+00:00")
+    '2026-11-30 02:08 UTC'
+    """
+    try:
+        found = datetime.fromisoformat(time)
+    except ValueError:
+        return time
+    return f"{found.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _several(runs: Sequence[Run]) -> str:

@@ -1,5 +1,6 @@
 """The command line: exit codes, messages, and what each command prints."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,8 @@ def test_describe_one_key_and_an_unknown_one() -> None:
     wrong = call("describe", "network", "grahp")
     assert wrong.exit_code == 2
     assert "did you mean 'network.graph'" in wrong.stderr
+    assert call("describe", "learner", "alpha").output.startswith("learner.alpha: a number; ")
+    assert call("describe", "learner", "alhpa").exit_code == 2
     assert call("describe", "networks").exit_code == 2
     assert all(section in call("describe").output for section in SECTIONS)
 
@@ -77,10 +80,40 @@ def test_check_prints_the_network(folder: Path) -> None:
     assert facts["degree"] == "min 2, mean 2, max 2"
     assert facts["diameter"] == "10"
     assert facts["messages a round"] == "40"
-    assert int(facts["bytes a round"].split()[0].replace(",", "")) > 40 * 200 * 8
+    traffic = re.fullmatch(r"at most ([\d,]+) \(40 messages of ([\d,]+)\)", facts["bytes a round"])
+    assert traffic
+    total, size = (int(group.replace(",", "")) for group in traffic.groups())
+    assert total == 40 * size > 40 * 200 * 8
+    assert facts["learner"] == "dsvor, 3 ranks"
+    assert (facts["features"], facts["rows a tick"]) == ("2", "200 of each partition")
     assert len(facts["topology hash"]) == 16
     assert float(facts["spectral radius"]) + float(facts["spectral gap"]) == pytest.approx(1)
     assert not list(folder.glob("runs"))
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_what_the_header_lacks_is_refused_before_anything_is_made(
+    folder: Path, command: str
+) -> None:
+    for setting, message in (
+        ("source.label=rank", "source.label names 'rank', which the header"),
+        ("source.node=field:nosite", "source.node names 'nosite', which the header"),
+    ):
+        result = call(command, "job.toml", "--set", setting)
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert not (folder / "runs").exists()
+
+
+def test_a_comparison_leaves_the_runs_own_reports(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[Path] = []
+    monkeypatch.setattr("pipelines.cli.report.write_page", lambda _, out: written.append(out))
+    call("report", "a")
+    call("report", "a", "b")
+    call("report", "a", "b", "-o", "c.html")
+    assert written == [Path("a/report.html"), Path("comparison.html"), Path("c.html")]
 
 
 def test_check_warns(folder: Path) -> None:
@@ -110,6 +143,9 @@ def test_check_warns(folder: Path) -> None:
         ("run", "job.toml", "--resume", "--overwrite"),
         ("run", "job.toml", "--colour"),
         ("check", "none.toml"),
+        ("check", "job.toml", "--set", "source.label=none"),
+        ("run", "job.toml", "--set", 'source.features=["x1","x9"]'),
+        ("run", "job.toml", "--set", "source.node=field:site"),
         ("report", "none"),
         ("predict", "none.npz", "data.csv"),
         ("nonsense",),

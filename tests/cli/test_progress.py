@@ -2,17 +2,22 @@
 
 import io
 import json
+import signal
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from pipelines.cli import run as run_module
 from pipelines.cli.app import app
+from pipelines.cli.closing import score_table
 from pipelines.cli.progress import Bar, Lines, make_display
 from pipelines.cli.tail import Follower, Tail
+from pipelines.config import load_job
 from pipelines.run_dir import RunDirectory
 from pipelines.supervise import Outcome
 
@@ -83,7 +88,8 @@ def test_a_line_says_it_all(tmp_path: Path) -> None:
         display.update()
         display.say("[said]")
     assert text.getvalue().splitlines() == [
-        "round 99  2,000 of 4,000 samples  100/s  MAE 0.2500  disagreement 0.5  dead letters 3",
+        "round 99  2,000 of 4,000 samples  100/s  window: MAE 0.2500  disagreement 0.5  "
+        "dead letters 3",
         "[said]",
     ]
 
@@ -122,7 +128,7 @@ def test_a_run_from_start_to_end(
     summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))
     assert summary["dead_letters"] == {"malformed": 2, "not_finite": 1}
     assert (summary["rounds"], summary["samples"], summary["nodes"]) == (100, 2000, 20)
-    assert summary["stopped"] == ("signal" if code == 130 else "end")
+    assert summary["stopped"] == {0: "end", 130: "signal"}.get(code, "failure")
     assert set(summary["final"]) == {"cooperative", "pooled"}
     if code:
         assert "process 0 was lost" in result.stderr
@@ -137,6 +143,117 @@ def test_a_run_from_start_to_end(
             assert text in result.stdout
         assert "report: out/report.html" in result.stdout
         assert Path("out/report.html").stat().st_size > 10_000
+
+
+def test_nothing_learned_yet_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = RunDirectory(tmp_path)
+    follower = Follower(run, tmp_path / "dead_letters.jsonl")
+    for cache, said in (("empty", "compiling kernels (first run only)"), ("full", "starting")):
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / cache))
+        (tmp_path / "full").mkdir(exist_ok=True)
+        (tmp_path / "full" / "dsvor.step-1.py311.nbi").write_bytes(b"")
+        text = io.StringIO()
+        run.status_of(0).unlink(missing_ok=True)
+        display = Lines(Console(file=text, width=60), follower, every=0.0)
+        display.update()
+        run.status_of(0).write_text('{"samples": 0, "rate": 0.0}', encoding="utf-8")
+        display.update()
+        assert text.getvalue().splitlines() == [said, said]
+
+
+def closing(folder: Path, *words: str) -> Result:
+    return CliRunner().invoke(app, ["run", "--set", f"job.run_dir={folder}", *words])
+
+
+def write_final(folder: Path, **changes: Any) -> None:
+    write_run(folder)
+    final = json.dumps(row(final=True, **changes)) + "\n"
+    RunDirectory(folder).scores.write_text(final, encoding="utf-8")
+
+
+def test_many_bad_records_are_warned_of_before_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pretend(job: Path, processes: int, **options: Any) -> Outcome:
+        write_final(job.parent, samples=6)
+        return Outcome(0)
+
+    monkeypatch.setattr(run_module, "supervise", pretend)
+    output = closing(tmp_path / "out", "--set", "output.report=false").stdout
+    warning = "warning: 33 % of the records were set aside (malformed 2, not_finite 1): "
+    assert f"{warning}{tmp_path / 'out' / 'dead_letters.jsonl'}" in output
+    assert output.index("warning: ") < output.index("the whole stream: ")
+
+
+def test_a_finished_job_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts: list[int] = []
+
+    def pretend(job: Path, processes: int, **options: Any) -> Outcome:
+        starts.append(1)
+        write_final(job.parent)
+        return Outcome(1 if len(starts) == 1 else 0, signalled=len(starts) == 2)
+
+    monkeypatch.setattr(run_module, "supervise", pretend)
+    words = ("--set", f"recovery.dir={tmp_path}/{{name}}/state", "--set", "output.report=false")
+    assert closing(tmp_path / "out", *words).exit_code == 1
+    assert len(list((tmp_path / "default" / "state").glob("part-*"))) == 4
+    # A failure may have come after the last scores; a signal after them stopped nothing.
+    second = closing(tmp_path / "out", *words, "--resume")
+    assert (second.exit_code, len(starts)) == (0, 2)
+    assert "stopped by a signal" not in second.stdout
+    third = closing(tmp_path / "out", *words, "--resume")
+    assert (third.exit_code, len(starts)) == (0, 2)
+    assert "default: already complete" in third.stderr
+    assert "0.1250" in third.stdout
+
+
+def test_a_signal_while_the_report_is_made_lets_it_finish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def pretend(job: Path, processes: int, **options: Any) -> Outcome:
+        write_final(job.parent)
+        return Outcome(0)
+
+    def interrupted(runs: Sequence[Path], target: Path, times: int = 1) -> None:
+        for _ in range(times):
+            signal.raise_signal(signal.SIGINT)
+        target.write_text("page", encoding="utf-8")
+
+    monkeypatch.setattr(run_module, "supervise", pretend)
+    monkeypatch.setattr(run_module, "write_page", interrupted)
+    once = closing(tmp_path / "once")
+    assert once.exit_code == 0
+    assert once.stdout.index("0.1250") < once.stdout.index("report: ")
+    monkeypatch.setattr(run_module, "write_page", partial(interrupted, times=2))
+    twice = closing(tmp_path / "twice")
+    assert twice.exit_code == 130
+    assert "0.1250" in twice.stdout
+    assert "interrupted" in twice.stderr
+
+
+def test_a_signal_before_the_job_is_begun_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*words: Any, **options: Any) -> Any:
+        signal.raise_signal(signal.SIGTERM)
+        return load_job(*words, **options)
+
+    monkeypatch.setattr(run_module, "load_job", interrupted)
+    result = closing(tmp_path / "out")
+    assert result.exit_code == 0
+    assert "stopped by a signal before the job was begun" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("held", "title"),
+    [
+        (None, "the nodes' training samples, after 41 rounds"),
+        ({"MAE": 0.5}, "held-back rows, after 41 rounds"),
+    ],
+)
+def test_a_batch_job_names_its_rounds(held: dict[str, float] | None, title: str) -> None:
+    assert score_table({"cooperative": row(held=held)}, 41).title == title
 
 
 def test_recovery_folders_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,19 @@ def test_resume_needs_recovery_a_run_and_the_same_job(tmp_path: Path) -> None:
         run.prepare(other, resume=True)
 
 
+@pytest.mark.parametrize("key", ["dead_letters", "predictions"])
+def test_resume_goes_on_in_the_files_it_began(tmp_path: Path, key: str) -> None:
+    # Snapshots hold how far a file was written, by its name: the engine dies on another.
+    job = make_job(tmp_path, recovery=Recovery(dir="state"))
+    run = RunDirectory(tmp_path)
+    run.prepare(job)
+    renamed = replace(job, output=replace(job.output, **{key: "other.jsonl"}))
+    with pytest.raises(ConfigurationError, match=rf'output\.{key} was .* now "other\.jsonl"'):
+        run.check(renamed, resume=True)
+    moved = replace(job, output=replace(job.output, dead_letters="moved/dead_letters.jsonl"))
+    run.check(moved, resume=True)
+
+
 def test_changed_keys_name_only_what_decides_results(tmp_path: Path) -> None:
     job = make_job(tmp_path)
     assert changed_keys(job, replace(job, output=Output(report=False))) == {}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.supervise import Outcome, free_ports, supervise
+from pipelines.supervise import Outcome, Signals, free_ports, supervise
 from tests.conftest import ROOT
 
 Script = list[list[str]]
@@ -155,7 +155,30 @@ def test_a_failure_while_stopping_is_told(tmp_path: Path) -> None:
     wait_for(lambda: ready(tmp_path, 1))
     supervisor.terminate()
     output, _ = supervisor.communicate(timeout=20)
-    assert (supervisor.returncode, output) == (1, "process 0 ended with exit code 1\n")
+    assert supervisor.returncode == 1
+    assert output.splitlines() == [
+        "stopping after the ticks already read; again to kill",
+        "process 0 ended with exit code 1",
+    ]
+
+
+def test_a_signal_before_a_process_has_begun_stops_cleanly(tmp_path: Path) -> None:
+    supervisor = start_supervisor(tmp_path, [["sleep 60"], ["drain 1"]], restarts=3)
+    wait_for(lambda: len(starts(tmp_path)) == 1 and (tmp_path / "log-1").exists())
+    wait_for(lambda: "ready" in (tmp_path / "log-1").read_text(encoding="utf-8"))
+    supervisor.terminate()
+    assert supervisor.wait(20) == 0
+
+
+def test_a_signal_heard_before_the_start_starts_nothing(tmp_path: Path) -> None:
+    with Signals() as signals:
+        signal.raise_signal(signal.SIGTERM)
+        job = write_script(tmp_path, [["exit 0"]])
+        outcome = supervise(job, log=lambda _: tmp_path / "log", signals=signals)
+        assert outcome == Outcome(0, signalled=True)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert not (tmp_path / "log").exists()
 
 
 def test_a_second_signal_kills(tmp_path: Path) -> None:

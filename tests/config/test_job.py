@@ -11,6 +11,7 @@ from pipelines.config import (
     build_job,
     build_stream,
     build_weights,
+    describe_learner,
     from_json,
     load_job,
     to_json,
@@ -146,6 +147,39 @@ def test_time_in_the_run_directory(tables: Tables) -> None:
     name = Path(build_job(tables).job.run_dir).name
     assert name.startswith("a-2")
     assert len(name) == len("a-20260101-000000")
+
+
+def test_a_job_is_called_like_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "bearings.toml"
+    path.write_text('[source]\nkind = "linear"\n', encoding="utf-8")
+    job = load_job(path, ["recovery.dir=state/{name}"])
+    assert (job.job.name, job.job.run_dir) == ("bearings", "runs/bearings")
+    assert job.recovery.dir == "state/bearings"
+    assert load_job(path, ["job.name=other"]).job.name == "other"
+    inside = load_job(path, ["recovery.dir={run_dir}/state"])
+    assert inside.recovery.dir == "runs/bearings/state"
+
+
+def test_a_meaning_on_one_line_is_described() -> None:
+    class OneLine:
+        """A learner.
+
+        Parameters
+        ----------
+        step : share of the way to the new value
+        size : int
+        seed : int, optional
+            Of the draws.
+        """
+
+        def __init__(self, step: float = 0.5, size: int = 3, seed: int = 0) -> None: ...
+
+    keys = {key.name: key.meaning for key in describe_learner("one", {"one": OneLine})}
+    assert keys == {
+        "learner.step": "share of the way to the new value",
+        "learner.size": "",
+        "learner.seed": "Of the draws.",
+    }
 
 
 def test_derived_defaults_are_keys() -> None:

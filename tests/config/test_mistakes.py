@@ -68,6 +68,7 @@ CROSS: list[tuple[dict[str, Any], str]] = [
     ({"job.name": "a/b"}, 'job.name is "a/b"; it must be usable'),
     ({"job.run_dir": "{nme}"}, "job.run_dir is .*; it may hold {name} and {time}"),
     ({"job.run_dir": "{name.x}"}, "job.run_dir is .*; it may hold {name} and {time}"),
+    ({"recovery.dir": "{time}"}, "recovery.dir is .*; it may hold {name} and {run_dir}"),
     ({"source.paths": []}, "source.paths is empty; it must name one or more files"),
     ({"source.paths": ["no.csv"]}, 'paths has "no.csv"; there must be a file of that name'),
     ({"source.paths": ["no*.csv"]}, 'source.paths has "no\\*.csv", which no file matches'),

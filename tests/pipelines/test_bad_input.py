@@ -71,8 +71,12 @@ def test_nine_thousand_learned_one_thousand_set_aside(
     assert set(Counter(want.values())) == set(BAD.values())
 
 
-def test_stopping_at_bad_input(tmp_path: Path, bad_file: tuple[Path, dict[int, str]]) -> None:
-    job = start(tmp_path, "--on-bad-input", "stop", settings=settings(bad_file[0]))
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_stopping_at_bad_input(
+    tmp_path: Path, bad_file: tuple[Path, dict[int, str]], processes: str
+) -> None:
+    words = ("--on-bad-input", "stop", "--processes", processes)
+    job = start(tmp_path, *words, settings=settings(bad_file[0]))
     text = finish(job, code=3)
     assert "record 7" in text
     assert str(bad_file[0]) in text

@@ -117,7 +117,7 @@ def write_run(
         "job": {"name": name, "seed": seed},
         "network": {"nodes": nodes, "graph": "random", "degree": 4},
         "learner": {"kind": "dsvor", "ranks": RANKS, "alpha": alpha, "gamma": None},
-        "evaluate": {"window": 1000, "companions": [x for x in learners if x != "cooperative"]},
+        "evaluation": {"window": 1000, "companions": [x for x in learners if x != "cooperative"]},
     }
     (path / "job.json").write_text(json.dumps(job))
     (path / "environment.json").write_text(

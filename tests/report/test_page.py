@@ -12,6 +12,8 @@ import pytest
 
 from anabranch.errors import ConfigurationError
 from pipelines.report import write_report
+from pipelines.report.rows import Row
+from pipelines.report.series import fed
 
 MakeRun = Callable[..., Path]
 VOID = {"meta", "link", "wbr", "br", "img", "input"}
@@ -256,6 +258,82 @@ def test_a_run_stopped_by_a_signal_says_so(tmp_path: Path, make_run: MakeRun) ->
     summary = json.loads((run / "summary.json").read_text()) | {"stopped": "signal"}
     (run / "summary.json").write_text(json.dumps(summary))
     assert "stopped by a signal" in report(tmp_path, run).text
+
+
+def rewrite(run: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    lines = [json.loads(line) for line in (run / "scores.jsonl").read_text().splitlines()]
+    for line in lines:
+        change(line)
+    (run / "scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize(
+    ("together", "alone", "pooled", "words"),
+    [
+        (0.2, 0.3, 0.1, "Exchanging parameters closed 50% of the gap."),
+        (0.1, 0.3, 0.2, "Exchanging did better than one model with all samples."),
+        (0.4, 0.3, 0.2, "Exchanging did worse than each node alone."),
+        (0.346, 0.3, 0.3, "there is no gap to close; exchanging changed MAE by +0.0460."),
+    ],
+)
+def test_the_gap_is_told_in_words(
+    tmp_path: Path, make_run: MakeRun, together: float, alone: float, pooled: float, words: str
+) -> None:
+    run = make_run(tmp_path / "r", nodes=2, rounds=2)
+    scores = {"cooperative": together, "local": alone, "pooled": pooled}
+    rewrite(run, lambda line: line["scores"].update(MAE=scores[line["learner"]]))
+    assert words in report(tmp_path, run).text
+
+
+def test_many_dead_letters_are_warned_of_first(tmp_path: Path, make_run: MakeRun) -> None:
+    few = make_run(tmp_path / "few", nodes=20, rounds=10)
+    assert "Warning" not in report(tmp_path, few).text
+    many = make_run(tmp_path / "many", nodes=3, rounds=4)
+    text = report(tmp_path, many).text
+    assert "Warning: 10 % of the records were set aside (" in text
+    assert text.index("Warning") < text.index("Samples a second")
+
+
+def test_the_time_is_readable(tmp_path: Path, run: Path) -> None:
+    assert "last scores at 2026-01-01 00:00 UTC" in report(tmp_path, run).text
+
+
+def test_the_beginning_does_not_flatten_the_chart(tmp_path: Path, make_run: MakeRun) -> None:
+    run = make_run(tmp_path / "r", nodes=2, rounds=40)
+
+    def spike(line: dict[str, Any]) -> None:
+        line["scores"]["MAE"] = 50.0 if line["round"] == 1 else 0.25 + line["round"] / 100
+
+    rewrite(run, spike)
+    chart = report(tmp_path, run).charts[0]
+    low, high = chart["ranges"]["scores.MAE"]
+    assert 0.2 < low < high < 0.7
+    assert chart["range"] in json.dumps(chart["item"])
+
+
+def test_rounds_after_the_stream_are_not_drawn() -> None:
+    def rows(samples: list[int]) -> list[Row]:
+        return [Row(i, "cooperative", seen, {}) for i, seen in enumerate(samples)]
+
+    assert [row.round for row in fed(rows([10, 20, 30, 30, 30]))] == [0, 1, 2]
+    assert len(fed(rows([30, 30, 30]))) == 3  # a batch job
+    assert fed([]) == []
+
+
+def test_columns_of_dashes_are_left_out_of_a_comparison(tmp_path: Path, make_run: MakeRun) -> None:
+    runs = [make_run(tmp_path / n, nodes=2, rounds=2, learners=("cooperative",)) for n in "ab"]
+    head = report(tmp_path, *runs).tables[0][0]
+    assert "MAE window" in head
+    assert not {"MAE held", "MAE alone", "MAE pooled"} & set(head)
+
+
+def test_a_batch_run_names_its_scopes(tmp_path: Path, make_run: MakeRun) -> None:
+    run = make_run(tmp_path / "r", nodes=2, rounds=2)
+    job = json.loads((run / "job.json").read_text())
+    job["job"]["kind"] = "batch"
+    (run / "job.json").write_text(json.dumps(job))
+    groups = [row[0] for row in report(tmp_path, run).tables[0] if len(row) == 1]
+    assert groups[0] == "Training samples, after the last round"
 
 
 def test_wrong_use_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

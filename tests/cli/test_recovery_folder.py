@@ -1,0 +1,45 @@
+"""The folder of snapshots: made for a new run, looked through before an old one goes on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from anabranch.errors import ConfigurationError
+from pipelines.cli.recovery import PARTITIONS, prepare_recovery
+from pipelines.config import Job, Recovery, default_job
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return replace(default_job(), recovery=Recovery(dir=str(tmp_path / "state")))
+
+
+def test_a_new_folder_can_be_resumed_from(job: Job, tmp_path: Path) -> None:
+    prepare_recovery(job)
+    assert len(list((tmp_path / "state").glob("part-*.sqlite3"))) == PARTITIONS
+    prepare_recovery(job, resume=True)
+    with pytest.raises(ConfigurationError, match="holds another run's snapshots"):
+        prepare_recovery(job)
+
+
+def test_resume_without_a_folder_is_refused(job: Job) -> None:
+    with pytest.raises(ConfigurationError, match="--resume finds no snapshots"):
+        prepare_recovery(job, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        (Path.unlink, r"lacks part-2\.sqlite3"),
+        (lambda file: file.write_bytes(b"garbage" * 200), r"whose part-2\.sqlite3 is damaged"),
+    ],
+)
+def test_a_damaged_folder_is_told_in_a_sentence(
+    job: Job, tmp_path: Path, harm: Callable[[Path], object], told: str
+) -> None:
+    prepare_recovery(job)
+    harm(tmp_path / "state" / "part-2.sqlite3")
+    with pytest.raises(ConfigurationError, match=told):
+        prepare_recovery(job, resume=True)
