@@ -110,7 +110,7 @@ class RecordFormat:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ConfigurationError(
-                f"source.features, source.label and source.node_field name {twice[0]!r} more than"
+                f"source.features, source.label and source.node name {twice[0]!r} more than"
                 " once: a column is either a feature, the label or the node"
             )
         if self.ranks is not None and self.ranks < 2:

@@ -232,8 +232,8 @@ def _check_edge(
 
 def _unknown(name: NodeId, names: tuple[NodeId, ...]) -> str:
     close = get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"unknown node {name!r}; {hint}(the network's nodes: {_some(names)})"
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"unknown node {name!r}{hint} (the network's nodes: {_some(names)})"
 
 
 def _some(names: Collection[NodeId], limit: int = 10) -> str:
