@@ -34,6 +34,7 @@ class Hub:
         self.drain = Event()
         self.bad_input: str | None = None
         self.rows = 0
+        self.restored = 0
         self._queues: dict[int, deque[Outgoing]] = {}
 
     def queue(self, worker: int) -> deque[Outgoing]:

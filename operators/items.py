@@ -66,7 +66,8 @@ class Report:
     """A node's scores so far.
 
     `totals`, `window` and `held` are summable between nodes; `parameters` is None for
-    companions; `messages` and `bytes` count what the node has sent.
+    companions; `messages` and `bytes` count what the node has sent; `drained` says that the
+    job was told to stop, so that other nodes may be at other rounds.
     """
 
     node: NodeId
@@ -80,6 +81,7 @@ class Report:
     messages: int
     bytes: int
     final: bool
+    drained: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
         self._inner: Any = None
         if state and state["node"]:
             self._inner = kind(plan, state["node"], state["inner"])
+            hub.restored += self._inner.core.rows if state["node"] != POOLED else 0
 
     @override
     def on_batch(self, values: list[Any]) -> tuple[Iterable[Event], bool]:
@@ -75,6 +76,10 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
     @override
     def on_notify(self) -> tuple[Iterable[Event], bool]:
         return self._inner.on_notify()  # type: ignore[no-any-return]
+
+    @override
+    def on_eof(self) -> tuple[Iterable[Event], bool]:
+        return ([], self.RETAIN) if self._inner is None else self._inner.on_eof()
 
     @override
     def snapshot(self) -> dict[str, Any]:

@@ -173,6 +173,11 @@ class NodeCore:
             self.node, label, round, self.rows, totals, window, held, parameters, *counts, final
         )
 
+    def parting(self, round: int, ends: dict[str, int]) -> list[Event]:
+        """Give scores and model as they stand when the job is told to stop."""
+        reports = [replace(report, drained=True) for report in self.reports(round, final=False)]
+        return [*reports, Final(self.node, self.label, self.learner.model(), ends)]
+
     def final(self, round: int, ends: dict[str, int]) -> list[Event]:
         """Give the model, and what was predicted for the held-back rows."""
         events: list[Event] = [Final(self.node, self.label, self.learner.model(), ends)]

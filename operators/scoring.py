@@ -56,14 +56,14 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
         return rows, self.RETAIN
 
     def _key(self, report: Report) -> tuple[Any, ...]:
-        round = -1 if self._asynchronous else report.round
-        return report.learner, round, report.final
+        together = self._asynchronous or report.drained
+        return report.learner, -1 if together else report.round, report.final, report.drained
 
     def _rows(self, reports: list[Report]) -> list[Row]:
         network = self._network_row(reports)
         if reports[0].learner == POOLED:
             return [network]
-        if len(reports) > FEW_NODES and not reports[0].final:
+        if len(reports) > FEW_NODES and not (reports[0].final or reports[0].drained):
             return [network]
         return [network, *(self._node_row(report) for report in reports)]
 
@@ -109,6 +109,7 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
             "bytes": report.bytes,
             "confusion": None,
             "final": report.final,
+            "drained": report.drained,
         }
 
     @override

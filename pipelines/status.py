@@ -22,7 +22,7 @@ def write_status(
         seconds = time.monotonic() - begin
         status = {
             "process": process,
-            "samples": hub.rows,
+            "samples": hub.restored + hub.rows,
             "rows_total": job.source.rows,
             "seconds": seconds,
             "rate": hub.rows / seconds if seconds else 0.0,

@@ -173,7 +173,7 @@ class DSVOR(OrdinalLearner):
 
     def export(self) -> State:
         """Give the whole state, the cached samples' features included."""
-        state = super().model()
+        state = super().export()
         D, used = self._map.dimension, int(self._progress[loops.CACHED])
         state["progress"] = self._progress.copy()
         state["cache"] = np.delete(self._cache[:used], np.s_[D:-1], axis=1)

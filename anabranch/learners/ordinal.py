@@ -256,8 +256,9 @@ class OrdinalLearner(ABC):
         }
 
     def export(self) -> State:
-        """Give the whole state, bit for bit."""
-        return self.model()
+        """Give the whole state, bit for bit, also of a learner that diverged."""
+        diverged = not np.isfinite(self._theta[:2]).all()
+        return self.model() | {"diverged": bool(diverged)}
 
     @classmethod
     def restore(cls, state: State) -> Self:
@@ -279,8 +280,11 @@ class OrdinalLearner(ABC):
 
     def _load(self, state: State) -> None:
         D = self._map.dimension
-        self._theta[:2, :D] = saved_array(state, "w", (2, D))
-        self._theta[:2, self._width :] = saved_array(state, "b", (2, self.ranks - 1))
+        # A job goes on with a node that diverged; a model of it is of no use to anyone.
+        finite = not state.get("diverged", False)
+        self._theta[:2, :D] = saved_array(state, "w", (2, D), finite=finite)
+        b = saved_array(state, "b", (2, self.ranks - 1), finite=finite)
+        self._theta[:2, self._width :] = b
         progress = saved_array(state, "progress", self._progress.shape)
         if (progress < 0.0).any():
             raise ModelError("damaged state: progress is negative")

@@ -56,8 +56,10 @@ def saved_whole(state: Mapping[str, Any], name: str, most: int) -> int:
     return value
 
 
-def saved_array(state: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Array:
-    """Copy a finite float64 array; -1 in `shape` stands for any length.
+def saved_array(
+    state: Mapping[str, Any], name: str, shape: tuple[int, ...], *, finite: bool = True
+) -> Array:
+    """Copy a float64 array, finite unless allowed otherwise; -1 stands for any length.
 
     Raises
     ------
@@ -73,6 +75,6 @@ def saved_array(state: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> 
     )
     if not fits:
         raise ModelError(f"damaged state: {name} has shape {array.shape}; allowed: {shape}")
-    if not np.isfinite(array).all():
+    if finite and not np.isfinite(array).all():
         raise ModelError(f"damaged state: {name} is not finite")
     return array

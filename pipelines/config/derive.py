@@ -58,6 +58,8 @@ def derive(job: Job, given: Collection[str], learners: Mapping[str, type] | None
 
 
 def _run_dir(job: Job) -> str:
+    if not job.job.run_dir.strip():
+        raise ConfigurationError('job.run_dir is ""; it must name a folder')
     now = datetime.now().strftime("%Y%m%d-%H%M%S")
     try:
         return job.job.run_dir.format(name=job.job.name, time=now)

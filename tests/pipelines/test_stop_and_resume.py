@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.run_dir import read_lines
+from pipelines.run_dir import RunDirectory, read_lines
 from tests.pipelines.jobs import (
     SETTINGS,
     arrays,
@@ -32,6 +32,11 @@ def test_drain_and_resume(
     assert "stopped by a signal" in finish(running)
     done = len(list(read_lines(out)))
     assert 0 < done < 6000
+    # What was learned so far is scored and saved, whichever round each node had reached.
+    row = RunDirectory(tmp_path / "run").final_rows()["cooperative"]
+    assert row["drained"]
+    assert row["samples"] == done
+    assert set(models(tmp_path)) == {f"n{i:02d}" for i in range(6)}
     finish(start(tmp_path, "--resume", *then, settings=job))
     truth = reference(resolved())
     assert models(tmp_path) == {n: arrays(m.model()) for n, m in truth.learners.items()}
