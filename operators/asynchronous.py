@@ -33,7 +33,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.plan = plan
         self.feeds = plan.feeds(node)
         self.round = 0
-        self.done = self.parted = False
+        self.done = False
         self.learned: dict[str, int] = {}
         self.ends: dict[str, int] = {}
         self.heard: dict[NodeId, Message] = {}
@@ -152,13 +152,6 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         else:
             events.extend(self._exchange())
         return events, self.RETAIN
-
-    @override
-    def on_eof(self) -> tuple[Iterable[Event], bool]:
-        if self.done or self.parted:
-            return [], self.RETAIN
-        self.parted = True
-        return self.core.parting(self.round - 1, dict(self.ends)), self.RETAIN
 
     @override
     def snapshot(self) -> dict[str, Any]:

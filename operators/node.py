@@ -48,6 +48,7 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
         self._hub = hub
         self._early: list[Any] = list(state["early"]) if state else []
         self._inner: Any = None
+        self._parted = False
         if state and state["node"]:
             self._inner = kind(plan, state["node"], state["inner"])
             hub.restored += self._inner.core.rows if state["node"] != POOLED else 0
@@ -79,7 +80,12 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
 
     @override
     def on_eof(self) -> tuple[Iterable[Event], bool]:
-        return ([], self.RETAIN) if self._inner is None else self._inner.on_eof()
+        """Give the last words of a node whose job was told to stop, once."""
+        node = self._inner
+        if node is None or node.done or self._parted:
+            return [], self.RETAIN
+        self._parted = True
+        return node.core.parting(node.round - 1, dict(node.ends)), self.RETAIN
 
     @override
     def snapshot(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.feeds = plan.feeds(node)
         self.round = 0
         self.waiting = False
-        self.done = self.parted = False
+        self.done = False
         self.shares: dict[int, dict[str, Share]] = {}
         self.ends: dict[str, int] = {}
         self.inbox: dict[int, dict[NodeId, Parcel]] = {}
@@ -157,13 +157,6 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         if self.done:
             again.append(Done(self.core.node))
         return again + self._advance(), self.RETAIN
-
-    @override
-    def on_eof(self) -> tuple[Iterable[Event], bool]:
-        if self.done or self.parted:
-            return [], self.RETAIN
-        self.parted = True
-        return self.core.parting(self.round - 1, dict(self.ends)), self.RETAIN
 
     @override
     def snapshot(self) -> dict[str, Any]:
