@@ -8,6 +8,7 @@ import bytewax.operators as op
 from bytewax.dataflow import Dataflow, Stream
 from bytewax.inputs import FixedPartitionedSource
 
+from anabranch.errors import ConfigurationError
 from anabranch.placement import Placement
 from anabranch.stream import Block, DeadLetter, End, Predictions
 from operators.coordinator import COORDINATOR, Coordinator
@@ -59,12 +60,21 @@ def learn_on_network(
     pooled : whether one more node, without neighbours, learns from all rows
     ticks_ahead : ticks a partition may run beyond the slowest node
 
+    Raises
+    ------
+    ConfigurationError
+        A node has the name of the pooled companion.
+
     Notes
     -----
     In synchronous mode the learners end bit for bit as `anabranch.simulate` leaves them,
     whatever the number of workers and processes, and across crash and resume. The flow
     ends when the source does.
     """
+    if POOLED in plan.placement.nodes:
+        raise ConfigurationError(
+            f"network.nodes names {POOLED!r}, which is the companion's name; allowed: any other"
+        )
     # A node must acknowledge before a partition has run out of ticks to emit.
     plan = replace(plan, ack_every=max(1, ticks_ahead // _ACKS))
     placement = plan.placement

@@ -155,6 +155,8 @@ def _check_network(job: Job) -> None:
             )
     if network.connectivity is not None and _changed(network, "degree"):
         _fail("network.degree and network.connectivity exclude each other; give one of them")
+    if "pooled" in network.names:
+        _fail('network.nodes has "pooled", the companion\'s name; it must be any other name')
     build_weights(network)
 
 

@@ -228,3 +228,8 @@ def test_any_value_is_taken_or_refused_with_our_own_error(
 ) -> None:
     with suppress(ConfigurationError):
         decode(changed(tables, {".".join(place): value}))
+
+
+def test_a_node_may_not_be_called_as_the_companion_is() -> None:
+    with pytest.raises(ConfigurationError, match=r'network.nodes has "pooled".*any other name'):
+        load_job(None, ['network.nodes=["pooled","a","b"]', "network.graph=ring"])
