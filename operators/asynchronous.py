@@ -11,7 +11,7 @@ from typing_extensions import override
 from anabranch.protocol import Message, NodeId
 from anabranch.stream import End, Share
 from operators.items import Ack, Done, Outgoing, Parcel
-from operators.node_core import Event, NodeCore, freeze_message
+from operators.node_core import Event, NodeCore
 from operators.node_plan import NodePlan, reports_at
 
 __all__ = ["AsynchronousNode"]
@@ -66,7 +66,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         if parcel.last:
             self.finished.add(parcel.sender)
         if parcel.message is not None:
-            self.heard[parcel.sender] = freeze_message(parcel.message)
+            self.heard[parcel.sender] = parcel.message
         elif not parcel.unchanged:
             self.heard.pop(parcel.sender, None)
 
@@ -121,7 +121,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         return [
             *self._last_words(),
             *self.core.reports(self.round - 1, final=True),
-            *self.core.final(self.round - 1, dict(self.ends)),
+            *self.core.final(self.round - 1),
             Done(self.core.node),
         ]
 

@@ -91,4 +91,3 @@ class Final:
     node: NodeId
     learner: str
     model: State
-    ends: Mapping[str, int]

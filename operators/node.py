@@ -85,7 +85,7 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
         if node is None or node.done or self._parted:
             return [], self.RETAIN
         self._parted = True
-        return node.core.parting(node.round - 1, dict(node.ends)), self.RETAIN
+        return node.core.parting(node.round - 1), self.RETAIN
 
     @override
     def snapshot(self) -> dict[str, Any]:

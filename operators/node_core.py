@@ -4,8 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from anabranch.errors import MessageError, SampleError
 from anabranch.evaluation import restore_tally, tally_for
 from anabranch.exchange import Speaker, wire_size
@@ -66,12 +64,12 @@ class NodeCore:
         return events
 
     def _learn(self, round: int, share: Share) -> list[Event]:
-        if self.plan.batch:
-            self.kept.append(share)
         try:
             predicted = self._both(share.X, share.y)
         except SampleError as error:
             return self._learn_one_by_one(round, share, error)
+        if self.plan.batch:
+            self.kept.append(share)
         self.rows += len(share.y)
         wanted = self.plan.predictions and self.node != POOLED
         return [self._predictions(round, share, predicted)] if wanted else []
@@ -173,14 +171,14 @@ class NodeCore:
             self.node, label, round, self.rows, totals, window, held, parameters, *counts, final
         )
 
-    def parting(self, round: int, ends: dict[str, int]) -> list[Event]:
+    def parting(self, round: int) -> list[Event]:
         """Give scores and model as they stand when the job is told to stop."""
         reports = [replace(report, drained=True) for report in self.reports(round, final=False)]
-        return [*reports, Final(self.node, self.label, self.learner.model(), ends)]
+        return [*reports, Final(self.node, self.label, self.learner.model())]
 
-    def final(self, round: int, ends: dict[str, int]) -> list[Event]:
+    def final(self, round: int) -> list[Event]:
         """Give the model, and what was predicted for the held-back rows."""
-        events: list[Event] = [Final(self.node, self.label, self.learner.model(), ends)]
+        events: list[Event] = [Final(self.node, self.label, self.learner.model())]
         if self.plan.predictions and self.node != POOLED:
             for share in (s for s in self.kept if s.held is not None):
                 made = self._predictions(round, share, self.learner.predict(share.X))
@@ -230,11 +228,3 @@ def _refused(share: Share, error: SampleError) -> DeadLetter:
     raw = ",".join(map(repr, share.X[0].tolist())).encode()[:RAW_LIMIT]
     position = int(share.positions[0])
     return DeadLetter("refused", str(error), share.partition, share.partition, position, raw)
-
-
-def freeze_message(message: Message) -> Message:
-    """Freeze a message's arrays again: pickling between processes makes them writeable."""
-    for array in message.arrays.values():
-        if isinstance(array, np.ndarray) and array.flags.writeable:
-            array.flags.writeable = False
-    return message

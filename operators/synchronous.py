@@ -10,7 +10,7 @@ from typing_extensions import override
 from anabranch.protocol import Message, NodeId
 from anabranch.stream import End, Share
 from operators.items import Ack, Done, Outgoing, Parcel
-from operators.node_core import Event, NodeCore, freeze_message
+from operators.node_core import Event, NodeCore
 from operators.node_plan import NodePlan, reports_at
 
 __all__ = ["SynchronousNode"]
@@ -57,8 +57,6 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
 
     def _receive(self, parcel: Parcel) -> None:
         if parcel.round >= self.round:
-            if parcel.message is not None:
-                freeze_message(parcel.message)
             self.inbox.setdefault(parcel.round, {})[parcel.sender] = parcel
 
     def _advance(self) -> list[Event]:
@@ -142,7 +140,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.done = True
         return [
             *self.core.reports(self.round - 1, final=True),
-            *self.core.final(self.round - 1, dict(self.ends)),
+            *self.core.final(self.round - 1),
             Done(self.core.node),
         ]
 

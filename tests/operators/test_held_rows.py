@@ -23,5 +23,5 @@ def test_held_rows_are_counted_apart(held):
     assert report.totals["counts"].sum() == 5 - len(held)
     scored = 0 if report.held is None else report.held["counts"].sum()
     assert scored == len(held)
-    kept = [p for p in core.final(0, {}) if getattr(p, "held", False)]
+    kept = [p for p in core.final(0) if getattr(p, "held", False)]
     assert sorted(np.concatenate([p.positions for p in kept]) if kept else []) == held
