@@ -96,7 +96,7 @@ class Placement:
 def whole(block: Block, node: NodeId) -> Share:
     """Give all rows of a block to one node, without a copy."""
     arrays = (block.X, block.y, block.positions, block.held)
-    return Share(block.partition, block.tick, *arrays, node)
+    return Share(block.partition, block.tick, *arrays, node, block.times, block.apart)
 
 
 def split(block: Block, indices: Array, nodes: Sequence[NodeId]) -> list[Share]:

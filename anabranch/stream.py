@@ -3,13 +3,29 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from anabranch.packing import Packed, pack, unpack
 from anabranch.protocol import Array, NodeId
 
-__all__ = ["RAW_LIMIT", "Block", "DeadLetter", "End", "Predictions", "Share"]
+__all__ = [
+    "LABEL",
+    "RAW_LIMIT",
+    "SAMPLE",
+    "WHOLE",
+    "Apart",
+    "Block",
+    "DeadLetter",
+    "End",
+    "Predictions",
+    "Share",
+]
 
 RAW_LIMIT = 1000
-"""Bytes of a bad record that are kept."""
+"""Bytes of a bad record that are kept, where the record can be looked up where it came from."""
+
+WHOLE, SAMPLE, LABEL = 0, 1, 2
+"""Kinds of rows: a sample with its label, a sample whose label is to come, a label alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +33,8 @@ class DeadLetter:
     """A record that could not be used, and why.
 
     `reason` is one of a fixed set of short names (counted in the report); `detail` is a
-    sentence for a person. `position` is the record's number in its partition, from 0.
+    sentence for a person. `position` is the record's number in its partition, from 0 (in a
+    topic: its offset). `key`, `headers` and `time` (ms since 1970) are those of a message.
     """
 
     reason: str
@@ -26,6 +43,30 @@ class DeadLetter:
     partition: str
     position: int
     raw: bytes
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes], ...] = ()
+    time: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """What rows carry where samples and labels arrive apart.
+
+    Attributes
+    ----------
+    kinds : (n,) uint8; WHOLE, SAMPLE (its y is NaN) or LABEL (its row of X is zeros)
+    ids : (n,) texts, by which a label finds its sample
+    times : (n,) int64, ms since 1970; the clock by which waiting samples are given up
+    """
+
+    kinds: Array
+    ids: list[str]
+    times: Array
+
+    def rows(self, rows: Any) -> "Apart":
+        """Give some rows: a slice, or an array of indices or truth values."""
+        numbers = np.arange(len(self.ids))[rows].tolist()
+        return Apart(self.kinds[rows], [self.ids[i] for i in numbers], self.times[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +81,8 @@ class Block:
     keys : (n,) node names as a list, or None where the placement is not by key or field
     held : (n,) bool, rows held back for scoring, or None when none is
     records : number of records read for this tick, bad ones included
+    times : (n,) int64, when each record was made, ms since 1970; None where nobody said
+    apart : what rows carry where samples and labels arrive apart, else None
     """
 
     partition: str
@@ -51,6 +94,8 @@ class Block:
     held: Array | None = None
     dead: tuple[DeadLetter, ...] = ()
     records: int = 0
+    times: Array | None = None
+    apart: Apart | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,32 +121,41 @@ class Share:
     positions: Array
     held: Array | None = None
     node: NodeId = ""
+    times: Array | None = None
+    apart: Apart | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as plain values: shares cross processes by the thousand."""
-        held = None if self.held is None else pack(self.held)
-        rows = (pack(self.X), pack(self.y), pack(self.positions), held)
-        return _unpack_share, (self.partition, self.tick, *rows, self.node)
+        arrays = (self.X, self.y, self.positions, self.held, self.times)
+        packed = tuple(None if array is None else pack(array) for array in arrays)
+        return _unpack_share, (self.partition, self.tick, packed, self.node, self.apart)
+
+    def rows(self, rows: Any) -> "Share":
+        """Give some rows, in order: a slice, or an array of indices or truth values."""
+        held = None if self.held is None or not self.held[rows].any() else self.held[rows]
+        times = None if self.times is None else self.times[rows]
+        apart = None if self.apart is None else self.apart.rows(rows)
+        arrays = (self.X[rows], self.y[rows], self.positions[rows], held)
+        return Share(self.partition, self.tick, *arrays, self.node, times, apart)
 
 
 def _unpack_share(
     partition: str,
     tick: int,
-    X: Packed,
-    y: Packed,
-    positions: Packed,
-    held: Packed | None,
+    packed: tuple[Packed | None, ...],
     node: NodeId,
+    apart: Apart | None,
 ) -> Share:
-    rows = (unpack(X), unpack(y), unpack(positions), None if held is None else unpack(held))
-    return Share(partition, tick, *rows, node)
+    X, y, positions, held, times = (None if p is None else unpack(p) for p in packed)
+    return Share(partition, tick, X, y, positions, held, node, times, apart)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
     """What one node predicted for one share, each row before it was learned.
 
-    `predicted` is aligned with `positions`; `held` tells rows that are scored only.
+    `predicted`, `margins` (n, k) where wanted, and `times` where known are aligned with
+    `positions`; a label still to come is NaN in `y`; `held` tells rows that are scored only.
     """
 
     node: NodeId
@@ -111,3 +165,5 @@ class Predictions:
     y: Array
     predicted: Array
     held: bool = False
+    margins: Array | None = None
+    times: Array | None = None

@@ -57,8 +57,8 @@ class NodeCore:
         for share in shares:
             if share.held is not None:
                 if share.held.any():
-                    self.kept.append(_rows(share, share.held))
-                share = _rows(share, ~share.held)
+                    self.kept.append(share.rows(share.held))
+                share = share.rows(~share.held)
             if len(share.y):
                 events.extend(self._learn(round, share))
         return events
@@ -78,7 +78,7 @@ class NodeCore:
         if len(share.y) == 1:
             # The sample's own node has told; the pooled companion would tell it twice.
             return [] if self.node == POOLED else [_refused(share, error)]
-        one_each = (_rows(share, slice(i, i + 1)) for i in range(len(share.y)))
+        one_each = (share.rows(slice(i, i + 1)) for i in range(len(share.y)))
         return [event for single in one_each for event in self._learn(round, single)]
 
     def _both(self, X: Array, y: Array) -> Array:
@@ -206,12 +206,6 @@ class NodeCore:
         self.speaker.restore(state["speaker"])
         self.rows, self.messages, self.bytes, self.silent = state["counts"]
         self.kept = list(state["kept"])
-
-
-def _rows(share: Share, rows: Any) -> Share:
-    held = None if share.held is None or not share.held[rows].any() else share.held[rows]
-    X, y, positions = share.X[rows], share.y[rows], share.positions[rows]
-    return Share(share.partition, share.tick, X, y, positions, held, share.node)
 
 
 def _score(plan: NodePlan, learner: Learner, shares: Iterable[Share]) -> Any:
