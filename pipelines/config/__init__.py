@@ -3,6 +3,7 @@
 from pipelines.config.build import build_stream, build_weights
 from pipelines.config.describe import Key, describe_learner, describe_section
 from pipelines.config.durations import Duration
+from pipelines.config.kafka import Connection, Kafka, Sites
 from pipelines.config.load import build_job, default_job, from_json, load_job, to_json
 from pipelines.config.sections import (
     Evaluation,
@@ -16,20 +17,25 @@ from pipelines.config.sections import (
     Recovery,
     Source,
 )
+from pipelines.config.targets import Target
 
 __all__ = [
+    "Connection",
     "Duration",
     "Evaluation",
     "Exchange",
     "Job",
     "JobSection",
+    "Kafka",
     "Key",
     "LearnerSection",
     "Network",
     "Output",
     "Parallel",
     "Recovery",
+    "Sites",
     "Source",
+    "Target",
     "build_job",
     "build_stream",
     "build_weights",

@@ -9,17 +9,26 @@ from msgspec.structs import fields
 
 from anabranch.errors import ConfigurationError
 from pipelines.config.build import build_stream, build_weights
+from pipelines.config.check_kafka import check_kafka, check_sites
 from pipelines.config.sections import Job
+from pipelines.config.targets import Target
 from pipelines.config.wording import show
 
 __all__ = ["check_job"]
 
-_ONLY_FILES = ("paths", "label", "features", "follow", "shuffle", "split", "split_row")
-_ONLY_GENERATORS = ("rows", "partitions")
+_FILES, _GENERATORS, _RECORDS = "csv and jsonl", "generators", "csv, jsonl and kafka"
 _ONLY = {
+    _FILES: ("paths", "follow", "shuffle", "split", "split_row"),
+    _RECORDS: ("label", "features"),
+    _GENERATORS: ("rows", "partitions"),
     "wide": ("width", "noise"),
     "drifting": ("drift", "drift_every", "drift_over", "drift_shift"),
-}
+    "kafka": (
+        "topics", "format", "columns", "start", "until_end", "on_expired", "linger",
+        "sparse_width", "id", "label_wait", "label_limit",
+    ),
+}  # fmt: skip
+"""Keys of [source] by the kinds of source they apply to."""
 
 
 def check_job(job: Job) -> None:
@@ -53,13 +62,10 @@ def _check_name(job: Job) -> None:
 
 def _check_applicable(job: Job) -> None:
     source = job.source
-    foreign = {kind: keys for kind, keys in _ONLY.items() if kind != source.kind}
-    if source.generated:
-        foreign["csv and jsonl"] = _ONLY_FILES
-    else:
-        foreign["generators"] = _ONLY_GENERATORS
-    for owner, keys in foreign.items():
-        for key in keys:
+    own = {source.kind, _GENERATORS if source.generated else _RECORDS}
+    own |= {_FILES} if source.kind in ("csv", "jsonl") else set()
+    for owner, keys in _ONLY.items():
+        for key in keys if owner not in own else ():
             if _changed(source, key):
                 _fail(
                     f"source.{key} is {show(getattr(source, key))}, but applies to {owner} only; "
@@ -68,7 +74,7 @@ def _check_applicable(job: Job) -> None:
 
 
 def _check_paths(job: Job) -> None:
-    if job.source.generated:
+    if job.source.kind not in ("csv", "jsonl"):
         return
     if not job.source.paths:
         _fail("source.paths is empty; it must name one or more files")
@@ -83,11 +89,16 @@ def _check_paths(job: Job) -> None:
 
 def _check_fields(job: Job) -> None:
     source, features = job.source, job.source.features
-    field = source.node.removeprefix("field:") if source.node.startswith("field:") else None
+    field = source.node_name if source.node.startswith("field:") else None
     if field is not None and source.generated:
         _fail(
             f"source.node is {show(source.node)}, but generated samples have no fields; it "
             "must be one of round-robin, hash, partition"
+        )
+    if source.kind != "kafka" and source.node.startswith(("key", "header:", "id")):
+        _fail(
+            f"source.node is {show(source.node)}, but applies to kafka only; source.kind is "
+            f"{show(source.kind)}"
         )
     if field == source.label:
         _fail(f"source.node names the label, {show(field)}; it must be another field")
@@ -132,11 +143,11 @@ def _check_endless(job: Job) -> None:
         if packed:
             _fail(f"source.follow cannot read {show(packed)}: a packed file does not grow")
     if job.job.kind == "batch" and not source.bounded:
-        key = "source.rows" if source.generated else "source.follow"
-        _fail(
-            'job.kind is "batch", which needs a source that ends; '
-            f"{key} must be {'given' if source.generated else 'false'}"
+        wanted = {"kafka": "source.until_end must be true"}.get(
+            source.kind,
+            "source.rows must be given" if source.generated else "source.follow must be false",
         )
+        _fail(f'job.kind is "batch", which needs a source that ends; {wanted}')
 
 
 def _check_network(job: Job) -> None:
@@ -186,13 +197,19 @@ def _check_durations(job: Job) -> None:
 
 def _check_outputs(job: Job) -> None:
     output = job.output
-    if output.predictions is not None:
-        same = Path(output.predictions).resolve() == Path(output.dead_letters).resolve()
-        if same or not output.predictions:
+    targets = [
+        (key, Target.of(value))
+        for key in ("dead_letters", "predictions", "scores")
+        if (value := getattr(output, key)) is not None
+    ]
+    for number, (key, target) in enumerate(targets):
+        if not target.name or target.same_as(tuple(other for _, other in targets[:number])):
             _fail(
-                f"output.predictions is {show(output.predictions)}; it must be a file of its own, "
-                "not that of output.dead_letters"
+                f"output.{key} is {show(getattr(output, key))}; it must be a place of its own, "
+                f"not that of output.{targets[0][0]}"
             )
+        if key == "scores" and not target.topic:
+            _fail(f"output.scores is {show(output.scores)}; it must be kafka:TOPIC")
 
 
 _CHECKS: tuple[Callable[[Job], None], ...] = (
@@ -207,4 +224,6 @@ _CHECKS: tuple[Callable[[Job], None], ...] = (
     _check_companions,
     _check_durations,
     _check_outputs,
+    check_kafka,
+    check_sites,
 )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from anabranch.errors import ConfigurationError
 from pipelines.config.build import build_stream
 from pipelines.config.edges import read_edges
+from pipelines.config.kafka import Connection
 from pipelines.config.learner import complete_learner
 from pipelines.config.sections import Job
 
@@ -30,6 +31,8 @@ DERIVED: dict[str, str] = {
     "network.graph": '"random", or "edges" where network.edges is given',
     "network.seed": "job.seed",
     "learner.ranks": "known for generators; required otherwise",
+    "sites.run": "job.name",
+    "sites.topic": '"anabranch.parameters.{run}"',
     "exchange.mode": '"synchronous" on bounded sources, "asynchronous" on endless ones',
     "output.dead_letters": '"{run_dir}/dead_letters.jsonl"',
 }
@@ -52,6 +55,7 @@ def derive(job: Job, given: Collection[str], learners: Mapping[str, type] | None
     job = replace(job, job=replace(job.job, run_dir=_run_dir(job)))
     job = replace(job, recovery=replace(job.recovery, dir=_recovery_dir(job)))
     job = _network(_source_files(job), given)
+    job = _sites(job)
     job = _ticks(job, given)
     job = _small_defaults(job, given)
     return _learner(job, given, learners)
@@ -110,14 +114,27 @@ def _names_in(edges: str) -> tuple[str, ...]:
     return build_graph("edges", (), edges=read_edges(edges)).nodes
 
 
+def _sites(job: Job) -> Job:
+    if job.exchange.transport != "kafka":
+        return job
+    run = job.sites.run or job.job.name
+    topic = job.sites.topic or f"anabranch.parameters.{run}"
+    sites = replace(job.sites, run=run, topic=topic)
+    if not sites.brokers:
+        own = {name: getattr(job.kafka, name) for name in Connection.__struct_fields__}
+        sites = replace(sites, **own)
+    return replace(job, sites=sites)
+
+
 def _ticks(job: Job, given: Collection[str]) -> Job:
     if job.job.kind == "batch":
         # All is loaded before the first round: standardisation is then that of all rows.
         return replace(job, source=replace(job.source, rows_per_tick=EVERYTHING))
     if "source.rows_per_tick" in given:
         return job
-    partitions = job.source.partitions if job.source.generated else max(1, len(job.source.paths))
-    rows = max(1, ceil(ROWS_PER_NODE * len(job.network.names) / partitions))
+    source = job.source
+    partitions = source.partitions if source.generated else len(source.paths or source.topics)
+    rows = max(1, ceil(ROWS_PER_NODE * len(job.hosted) / max(1, partitions)))
     return replace(job, source=replace(job.source, rows_per_tick=rows))
 
 

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct, field
 
 from anabranch.protocol import NodeId
 from pipelines.config.durations import Duration
+from pipelines.config.kafka import Kafka, Sites
 from pipelines.config.source import GENERATORS, Count, Seed, Source, Whole
 
 __all__ = [
@@ -14,11 +15,13 @@ __all__ = [
     "Exchange",
     "Job",
     "JobSection",
+    "Kafka",
     "LearnerSection",
     "Network",
     "Output",
     "Parallel",
     "Recovery",
+    "Sites",
     "Source",
 ]
 
@@ -150,7 +153,11 @@ class Exchange(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="Time between exchanges of a node without samples (asynchronous)."),
     ] = Duration(1)
     transport: Annotated[
-        Literal["local"], Meta(description="How parameters travel: inside the cluster.")
+        Literal["local", "kafka"],
+        Meta(
+            description="How parameters travel: local, inside the cluster; kafka, to the nodes of "
+            "other sites as well, by the topic of [sites]."
+        ),
     ] = "local"
 
 
@@ -174,10 +181,24 @@ class Output(Struct, frozen=True, forbid_unknown_fields=True):
     """What a run writes, and what it does with bad records."""
 
     predictions: Annotated[
-        str | None, Meta(description="JSON Lines file for every prediction; none: not written.")
+        str | None,
+        Meta(
+            description="JSON Lines file, or kafka:TOPIC, for every prediction; none: not written."
+        ),
+    ] = None
+    margins: Annotated[
+        bool, Meta(description="Whether predictions come with their margins, one a threshold.")
+    ] = False
+    scores: Annotated[
+        str | None,
+        Meta(description="kafka:TOPIC for the rows of scores, beside those in the run directory."),
     ] = None
     dead_letters: Annotated[
-        str, Meta(description="JSON Lines file for records that could not be used, and why.")
+        str,
+        Meta(
+            description="JSON Lines file, or kafka:TOPIC, for records that could not be used, "
+            "and why."
+        ),
     ] = ""
     report: Annotated[bool, Meta(description="Write report.html at the end.")] = True
     models: Annotated[bool, Meta(description="Write one model file a node at the end.")] = True
@@ -227,7 +248,16 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     network: Network = Network()
     learner: LearnerSection = field(default_factory=LearnerSection)
     exchange: Exchange = Exchange()
+    kafka: Kafka = Kafka()
+    sites: Sites = Sites()
     evaluation: Evaluation = Evaluation()
     output: Output = Output()
     recovery: Recovery = Recovery()
     parallel: Parallel = Parallel()
+
+    @property
+    def hosted(self) -> tuple[NodeId, ...]:
+        """The nodes that this job hosts, sorted: all, or those of its site."""
+        if self.exchange.transport == "local" or self.sites.here not in self.sites.nodes:
+            return self.network.names
+        return tuple(sorted(self.sites.nodes[self.sites.here]))

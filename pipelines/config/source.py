@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from pipelines.config.durations import Duration
+
 __all__ = ["GENERATORS", "Count", "Seed", "Source", "Whole"]
 
 GENERATORS = ("linear", "nonlinear", "drifting", "wide")
@@ -17,9 +19,10 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
     """Where samples come from, and which node each belongs to."""
 
     kind: Annotated[
-        Literal["csv", "jsonl", "linear", "nonlinear", "drifting", "wide"],
+        Literal["csv", "jsonl", "kafka", "linear", "nonlinear", "drifting", "wide"],
         Meta(
-            description="csv and jsonl read files (plain or .gz); linear and nonlinear are the "
+            description="csv and jsonl read files (plain or .gz); kafka reads topics, from the "
+            "brokers of [kafka]; linear and nonlinear are the "
             "two synthetic sets of the dSVOR paper, drifting moves its thresholds, wide has "
             "many features."
         ),
@@ -37,13 +40,80 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="Fields used as features, in this order; all but label and node if none."),
     ] = None
     node: Annotated[
-        Annotated[str, Meta(pattern=r"^(round-robin|hash|partition|field:.+)$")],
+        Annotated[str, Meta(pattern=r"^(round-robin|hash|partition|id|key|header:.+|field:.+)$")],
         Meta(
             description="Node of a sample: round-robin (record number modulo nodes), hash (of "
             "partition and record number), partition (i-th partition to i-th node, modulo "
-            "nodes), field:NAME (the node named in that field)."
+            "nodes), field:NAME (the node named in that field); of messages also key and "
+            "header:NAME (the node named there), and id (hash of source.id)."
         ),
     ] = "round-robin"
+    topics: Annotated[
+        tuple[str, ...], Meta(description="Kafka topics; each partition of theirs is one here.")
+    ] = ()
+    format: Annotated[
+        Literal["json", "msgpack", "csv"],
+        Meta(
+            description="What messages hold: an object of named values (or an array of them), as "
+            "JSON or MessagePack, or a line of comma-separated values."
+        ),
+    ] = "json"
+    columns: Annotated[
+        tuple[str, ...] | None,
+        Meta(
+            description="Names of a message's values, for csv and arrays; if none, the features, "
+            "the label, and the node's field."
+        ),
+    ] = None
+    start: Annotated[
+        str,
+        Meta(
+            description="Where a new job begins in its topics: earliest, latest, or a time such "
+            "as 2026-01-31T12:00:00+00:00."
+        ),
+    ] = "earliest"
+    until_end: Annotated[
+        bool,
+        Meta(description="Stop at the ends that the topics had when the job was first started."),
+    ] = False
+    on_expired: Annotated[
+        Literal["stop", "earliest", "latest"],
+        Meta(
+            description="When the next message has been deleted by retention: stop, or go on "
+            "with the earliest or the latest there is, and say how many were skipped."
+        ),
+    ] = "stop"
+    linger: Annotated[
+        Duration,
+        Meta(
+            description="How long an asynchronous job waits for more messages before it learns "
+            "those that are there."
+        ),
+    ] = Duration(0.005)
+    sparse_width: Annotated[
+        Count | None,
+        Meta(
+            description="Messages hold indices (from 0) and values instead of named features; "
+            "the number of features."
+        ),
+    ] = None
+    id: Annotated[
+        Annotated[str, Meta(pattern=r"^(key|header:.+|field:.+)$")] | None,
+        Meta(
+            description="Samples and labels may come apart: what names a sample, in the message "
+            "with its features and in the one with its label."
+        ),
+    ] = None
+    label_wait: Annotated[
+        Duration | None,
+        Meta(
+            description="How long a sample waits for its label (and a label for its sample), by "
+            "the messages' own times; none: until source.label_limit."
+        ),
+    ] = None
+    label_limit: Annotated[
+        Count, Meta(description="Samples a node lets wait for their labels; the oldest go first.")
+    ] = 10_000
     follow: Annotated[
         bool, Meta(description="Keep reading as the files grow; the job is then endless.")
     ] = False
@@ -98,4 +168,12 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def bounded(self) -> bool:
         """Whether the source ends by itself."""
+        if self.kind == "kafka":
+            return self.until_end
         return self.rows is not None if self.generated else not self.follow
+
+    @property
+    def node_name(self) -> str | None:
+        """The field or header that names a record's node."""
+        _, colon, name = self.node.partition(":")
+        return name if colon else None

@@ -44,7 +44,7 @@ TYPES: list[tuple[str, Any, str]] = [
     ("exchange.tolerance", -0.1, "exchange.tolerance is -0.1; it must be a number at least 0"),
     ("exchange.stale_after", 5, "exchange.stale_after is 5; it must be a duration such as"),
     ("exchange.stale_after", "5", 'exchange.stale_after is "5"; it must be a duration such as'),
-    ("exchange.transport", "kafka", 'exchange.transport is "kafka"; it must be local'),
+    ("exchange.transport", "post", 'exchange.transport is "post"; it must be one of kafka, local'),
     ("evaluation.companions", ["pool"], r'companions is \["pool"\]; it must be a list of local'),
     ("output.on_bad_input", "halt", 'on_bad_input is "halt"; it must be one of continue, stop'),
     ("recovery.snapshot_every", "1d", 'recovery.snapshot_every is "1d"; it must be a duration'),
@@ -102,7 +102,7 @@ CROSS: list[tuple[dict[str, Any], str]] = [
     ({"learner.kernel": "cubic"}, "kernel"),
     ({"exchange.stale_after": "0s"}, 'exchange.stale_after is "0s"; it must be longer than 0s'),
     ({"evaluation.companions": ["local", "local"]}, "it must name each companion once"),
-    ({"output.predictions": "d", "output.dead_letters": "./d"}, "must be a file of its own"),
+    ({"output.predictions": "d", "output.dead_letters": "./d"}, "must be a place of its own"),
 ]
 
 

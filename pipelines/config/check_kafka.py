@@ -1,0 +1,138 @@
+"""Checks of what has to do with Kafka: topics, brokers, sites."""
+
+import re
+from collections import Counter
+from datetime import datetime
+from typing import NoReturn
+
+from anabranch.errors import ConfigurationError, nearest
+from pipelines.config.sections import Job
+from pipelines.config.source import Source
+from pipelines.config.targets import Target
+from pipelines.config.wording import show
+
+__all__ = ["check_kafka", "check_sites"]
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+
+def check_kafka(job: Job) -> None:
+    """Check topics, brokers, and how messages are read.
+
+    Raises
+    ------
+    ConfigurationError
+        A key is missing, or contradicts another.
+    """
+    topics = [(f"output.{key}", name) for key, name in _output_topics(job).items()]
+    if job.source.kind == "kafka":
+        _check_source(job.source)
+        topics += [("source.topics", name) for name in job.source.topics]
+    for key, topic in topics:
+        _check_topic(key, topic)
+    if topics and not job.kafka.brokers:
+        _fail(f"kafka.brokers is empty, but {topics[0][0]} needs one; it must name host:port")
+    for broker in (*job.kafka.brokers, *job.sites.brokers):
+        host, colon, port = broker.rpartition(":")
+        if not (host and colon and port.isdigit() and 0 < int(port) < 1 << 16):
+            _fail(f"kafka.brokers has {show(broker)}; it must be host:port")
+
+
+def _output_topics(job: Job) -> dict[str, str]:
+    texts = {key: getattr(job.output, key) for key in ("predictions", "scores", "dead_letters")}
+    targets = {key: Target.of(text) for key, text in texts.items() if text is not None}
+    return {key: target.name for key, target in targets.items() if target.topic}
+
+
+def _check_topic(key: str, topic: str) -> None:
+    if not _TOPIC.fullmatch(topic) or topic in (".", ".."):
+        _fail(
+            f"{key} has {show(topic)}, which names no topic; it must be up to 249 letters, digits, "
+            "dots, dashes and underscores"
+        )
+
+
+def _check_source(source: Source) -> None:
+    if not source.topics:
+        _fail("source.topics is empty; it must name one or more topics")
+    twice = next((t for t, n in Counter(source.topics).items() if n > 1), None)
+    if twice is not None:
+        _fail(f"source.topics has {show(twice)} twice; each topic must be named once")
+    if source.start not in ("earliest", "latest"):
+        try:
+            datetime.fromisoformat(source.start)
+        except ValueError:
+            _fail(
+                f"source.start is {show(source.start)}; it must be earliest, latest, or a time "
+                "such as 2026-01-31T12:00:00+00:00"
+            )
+    if source.columns is not None and source.format == "json":
+        _fail("source.columns applies to csv and msgpack only; source.format is json")
+    if source.format == "csv" and source.features is None and source.columns is None:
+        _fail("source.features is none; messages in csv have no header, so it must name them")
+    _check_ids(source)
+
+
+def _check_ids(source: Source) -> None:
+    rule = source.node.partition(":")[0]
+    if source.id is None:
+        for key in ("label_wait", "label_limit"):
+            default = getattr(Source(kind="kafka"), key)
+            if getattr(source, key) != default:
+                _fail(f"source.{key} is {show(getattr(source, key))}, but source.id is none")
+        if rule == "id":
+            _fail('source.node is "id", but source.id is none; it must say what names a sample')
+        return
+    if rule not in ("key", "header", "field", "id"):
+        _fail(
+            f"source.node is {show(source.node)}, by which a label would not find the node of its "
+            "sample; with source.id it must be one of id, key, header:NAME, field:NAME"
+        )
+    if source.sparse_width is None and source.features is None:
+        _fail("source.features is none; with source.id it must name them")
+    if source.format == "csv":
+        _fail('source.format is "csv"; with source.id it must be json or msgpack')
+
+
+def check_sites(job: Job) -> None:
+    """Check that the sites host every node once, and that this job is one of them.
+
+    Raises
+    ------
+    ConfigurationError
+        A key of [sites] is missing, or does not fit the network.
+    """
+    sites = job.sites
+    if job.exchange.transport == "local":
+        if sites.here is not None or sites.nodes:
+            _fail('sites.nodes is given, but exchange.transport is "local"; it must be "kafka"')
+        return
+    if not sites.nodes:
+        _fail('sites.nodes is empty; exchange.transport = "kafka" needs the nodes of every site')
+    if sites.here not in sites.nodes:
+        _fail(f"sites.here is {show(sites.here)}{nearest(sites.here or '', list(sites.nodes))}")
+    if not sites.brokers:
+        _fail("sites.brokers and kafka.brokers are empty; one of them must name host:port")
+    if sites.topic is not None:
+        _check_topic("sites.topic", sites.topic)
+    _check_hosts(job)
+
+
+def _check_hosts(job: Job) -> None:
+    names = set(job.network.names)
+    hosts = Counter(node for nodes in job.sites.nodes.values() for node in nodes)
+    for node, count in hosts.items():
+        if node not in names:
+            _fail(f"sites.nodes has {show(node)}, which is no node of the network")
+        if count > 1:
+            _fail(f"sites.nodes has {show(node)} twice; each node must have one site")
+    left = sorted(names - hosts.keys())
+    if left:
+        _fail(f"sites.nodes lacks {show(left[0])}; each node of the network must have a site")
+    empty = next((site for site, nodes in job.sites.nodes.items() if not nodes), None)
+    if empty is not None:
+        _fail(f"sites.nodes gives {show(empty)} no node; it must host one or more")
+
+
+def _fail(message: str) -> NoReturn:
+    raise ConfigurationError(message)
