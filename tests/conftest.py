@@ -4,6 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.brokers.fixtures import apache_kafka, kafka, kafka_cluster, private_kafka, secure_kafka
+from tests.brokers.summary import note_kind, summary_lines
+
+__all__ = ["apache_kafka", "kafka", "kafka_cluster", "private_kafka", "secure_kafka", "shared"]
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -14,3 +19,14 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the data library ../shared is not here")
     return folder
+
+
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Note which broker a test was given."""
+    note_kind(item)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which brokers were used, and what was skipped without one."""
+    for line in summary_lines(terminalreporter.stats):
+        terminalreporter.write_line(f"brokers: {line}")
