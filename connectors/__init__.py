@@ -5,6 +5,9 @@ Nothing here waits, and nothing knows of the operators around it.
 
 from connectors.files import FileSource, read_split
 from connectors.generators import GeneratorSource
+from connectors.message_layout import named_features
+from connectors.messages import MessageParser
+from connectors.parser import Origin
 from connectors.records import REASONS, RecordFormat, SourceError
 from connectors.sinks import JsonLinesSink, encode_dead_letter, encode_plain, encode_predictions
 
@@ -13,10 +16,13 @@ __all__ = [
     "FileSource",
     "GeneratorSource",
     "JsonLinesSink",
+    "MessageParser",
+    "Origin",
     "RecordFormat",
     "SourceError",
     "encode_dead_letter",
     "encode_plain",
     "encode_predictions",
+    "named_features",
     "read_split",
 ]

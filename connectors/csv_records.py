@@ -3,9 +3,12 @@
 import csv
 from collections.abc import Sequence
 
+from anabranch import stream
 from anabranch.errors import ConfigurationError, nearest
-from connectors.records import BadRecord, RecordFormat, Row, label, node, number, shown
-from connectors.scan import FEATURE, LABEL, NODE, TEXT, Template
+from connectors.records import RecordFormat, Row
+from connectors.shapes import uses
+from connectors.template import CSV, FEATURE, LABEL, TEXT, Template
+from connectors.values import BadRecord, identity, label, node, number, shown
 
 __all__ = ["CsvCodec", "choose_features", "read_header"]
 
@@ -68,7 +71,7 @@ class CsvCodec:
 
     >>> codec = CsvCodec(("x", "y", "note"), ("x",), RecordFormat())
     >>> codec.parse(b'1.5,2,"a, b"')
-    Row(features=[1.5], label=2.0, node=None)
+    Row(features=[1.5], label=2.0, node=None, id=None, kind=0)
     """
 
     def __init__(self, columns: Sequence[str], features: Sequence[str], form: RecordFormat) -> None:
@@ -77,34 +80,55 @@ class CsvCodec:
         self._at = [self._columns.index(name) for name in features]
         self._names = tuple(features)
         self._label = self._columns.index(form.label)
-        self._node = None if form.node_field is None else self._columns.index(form.node_field)
-        self._template = self._build_template()
+        self._node = None if form.node_column is None else self._columns.index(form.node_column)
+        self._id = None if form.id_column is None else self._columns.index(form.id_column)
+        self._uses = uses(features, form)
+        absent: list[frozenset[int]] = [frozenset()]
+        if form.id_from is not None:
+            absent += [frozenset((LABEL,)), frozenset((FEATURE,))]
+        self._templates = [self._template(kinds) for kinds in absent]
 
     @property
-    def template(self) -> Template | None:
-        """The template of plain lines without quotes."""
-        return self._template
+    def templates(self) -> Sequence[Template]:
+        """The templates of plain lines without quotes: whole, without label, without features."""
+        return self._templates
 
-    def _build_template(self) -> Template:
-        kinds, slots = [TEXT] * len(self._columns), [0] * len(self._columns)
-        kinds[self._label] = LABEL
-        if self._node is not None:
-            kinds[self._node] = NODE
-        for slot, at in enumerate(self._at):
-            kinds[at], slots[at] = FEATURE, slot
-        texts = [b"", *[b","] * (len(kinds) - 1), b""]
-        return Template.of(texts, kinds, slots, json=False)
+    def _template(self, absent: frozenset[int]) -> Template:
+        """Build the template of lines where the columns of some kinds are empty."""
+        texts, kinds, slots = [b""], [], []
+        for column, name in enumerate(self._columns):
+            kind, slot = self._uses.get(name, (TEXT, 0))
+            if column > 0:
+                texts[-1] += b","
+            if kind not in absent:
+                kinds.append(kind)
+                slots.append(slot)
+                texts.append(b"")
+        return Template.of(texts, kinds, slots, CSV)
 
     def parse(self, line: bytes) -> Row:
         """Read one line, without its line end; see `Codec.parse`."""
         fields = self._split(line)
-        features = [
-            number(fields[at], name) for at, name in zip(self._at, self._names, strict=True)
-        ]
-        truth = self._parse_label(fields[self._label])
-        if self._node is None:
-            return Row(features, truth, None)
-        return Row(features, truth, node(fields[self._node].strip(" \t"), self._form))
+        kind = self._kind(fields)
+        features = [0.0] * len(self._at)
+        if kind != stream.LABEL:
+            pairs = zip(self._at, self._names, strict=True)
+            features = [number(fields[at], name) for at, name in pairs]
+        truth = self._parse_label(fields[self._label]) if kind != stream.SAMPLE else float("nan")
+        name, id = self._text(fields, self._node), self._text(fields, self._id)
+        if id is not None:
+            id = identity(id, f"field {shown(self._form.id_column)}")
+        return Row(features, truth, None if name is None else node(name, self._form), id, kind)
+
+    def _kind(self, fields: list[str]) -> int:
+        if self._form.id_from is None:
+            return stream.WHOLE
+        if not fields[self._label].strip(" \t"):
+            return stream.SAMPLE
+        return stream.WHOLE if any(fields[at].strip(" \t") for at in self._at) else stream.LABEL
+
+    def _text(self, fields: list[str], column: int | None) -> str | None:
+        return None if column is None else fields[column].strip(" \t")
 
     def _parse_label(self, text: str) -> float:
         try:

@@ -1,35 +1,30 @@
-"""JSON Lines: one object of named fields, or one array of values, a line."""
+"""JSON: one object of named fields, or one array of values, a line or a message."""
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from connectors.records import (
-    BadRecord,
-    RecordFormat,
-    Row,
-    finite,
-    label,
-    node,
-    number,
-    shown,
-)
-from connectors.scan import FEATURE, LABEL, NODE, NUMBER, TEXT, Template
+from connectors.objects import ObjectReader, name_features
+from connectors.records import RecordFormat, Row
+from connectors.shapes import Shapes, uses
+from connectors.template import ID, ID_NUMBER, INDICES, JSON, NUMBER, TEXT, VALUES, Template
+from connectors.values import BadRecord, shown
 
 __all__ = ["JsonCodec", "infer_features"]
 
 _VALUE = re.compile(
-    rb'[ \t]*(?:"([^"\\]*)"[ \t]*:[ \t]*)?(?:("[^"\\\x00-\x1f\x7f-\xff]*")|([-+0-9.eE]+))[ \t]*'
+    rb'[ \t\r\n]*(?:"([^"\\]*)"[ \t\r\n]*:[ \t\r\n]*)?'
+    rb'(?:("(?:[^"\\]|\\.)*")|([-+0-9.eE]+)|(true|false|null)|(\[[^"\[\]{}]*\]))[ \t\r\n]*'
 )
 
 
-def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise BadRecord("malformed", f"key {shown(key)} is there twice")
-        found[key] = value
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in names if names.count(key) > 1)
+        raise BadRecord("malformed", f"key {shown(twice)} is there twice")
     return found
 
 
@@ -56,17 +51,9 @@ def infer_features(line: bytes, form: RecordFormat) -> tuple[str, ...] | None:
     ('x1', 'x2')
     """
     try:
-        record = _decode(line)
-        if isinstance(record, dict):
-            names = tuple(key for key in record if key not in form.special)
-        elif isinstance(record, list):
-            names = tuple(f"x{i + 1}" for i in range(len(record) - len(form.special)))
-        else:
-            return None
-        JsonCodec(names, form).parse(line)
+        return name_features(_decode(line), form)
     except BadRecord:
         return None
-    return names or None
 
 
 class JsonCodec:
@@ -78,113 +65,52 @@ class JsonCodec:
     """
 
     def __init__(self, features: Sequence[str], form: RecordFormat) -> None:
-        self._names = tuple(features)
-        self._form = form
-        self._order = (*self._names, *form.special)
-        self._slots = {name: slot for slot, name in enumerate(self._order)}
-        self._template: Template | None = None
+        self._reader = ObjectReader(features, form)
+        self._uses = uses(features, form)
+        self._shapes = Shapes()
         self._example: bytes | None = None
 
     @property
-    def template(self) -> Template | None:
-        """The template of the last record that was read carefully and was good."""
+    def templates(self) -> Sequence[Template]:
+        """The templates of records that were read carefully and were good, the last one first."""
         if self._example is not None:
-            self._template = self._learn_template(self._example) or self._template
+            self._shapes.add(self._learn_template(self._example))
             self._example = None
-        return self._template
+        return self._shapes.templates
 
     def parse(self, line: bytes) -> Row:
         """Read one line, without its line end; see `Codec.parse`."""
-        record = _decode(line)
-        if isinstance(record, list):
-            record = self._name_values(record)
-        elif not isinstance(record, dict):
-            raise BadRecord("malformed", f"{shown(record)} is neither an object nor an array")
-        self._check_keys(record)
-        features = [self._feature(record[name], name) for name in self._names]
-        row = Row(features, self._label(record[self._form.label]), self._node(record))
+        row = self._reader.read(_decode(line))
         self._example = line
         return row
 
-    def _name_values(self, values: list[Any]) -> dict[str, Any]:
-        if len(values) != len(self._order):
-            raise BadRecord(
-                "wrong_length", f"{len(values)} values where {len(self._order)} are wanted"
-            )
-        return dict(zip(self._order, values, strict=True))
-
-    def _check_keys(self, record: dict[str, Any]) -> None:
-        for name in self._order:
-            if record.get(name) is None:
-                state = "null" if name in record else "missing"
-                raise BadRecord("missing_field", f"field {shown(name)} is {state}")
-        if self._form.features is None and len(record) > len(self._order):
-            extra = next(key for key in record if key not in self._slots)
-            raise BadRecord("extra_field", f"field {shown(extra)} is not a field of these records")
-
-    def _feature(self, value: Any, name: str) -> float:
-        if isinstance(value, float):
-            return finite(value, name, value)
-        if isinstance(value, str):
-            _refuse_text(value, name)
-        raise BadRecord("not_numeric", f"field {shown(name)} is {shown(value)}, not a number")
-
-    def _label(self, value: Any) -> float:
-        name = self._form.label
-        if not isinstance(value, float) or value - value != 0.0:
-            raise BadRecord(
-                "bad_label", f"label {shown(name)} is {shown(value)}, not a finite number"
-            )
-        return label(value, self._form, value)
-
-    def _node(self, record: dict[str, Any]) -> str | None:
-        if self._form.node_field is None:
-            return None
-        value = record[self._form.node_field]
-        if not isinstance(value, str):
-            raise BadRecord(
-                "unknown_node",
-                f"field {shown(self._form.node_field)} is {shown(value)}, not a text",
-            )
-        if any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise BadRecord("bad_encoding", f"{shown(value)} is half a surrogate pair")
-        return node(value, self._form)
-
     def _learn_template(self, line: bytes) -> Template | None:
         """Cut a good record into its fixed texts; None when it is not flat and plain."""
-        at = len(line) - len(line.lstrip(b" \t")) + 1
+        at = len(line) - len(line.lstrip(b" \t\r\n")) + 1
+        named = line[at - 1 : at] == b"{"
         texts: list[bytes] = []
-        kinds: list[int] = []
-        slots: list[int] = []
-        begin = 0
-        while match := _VALUE.match(line, at):
-            kind, slot = self._kind(match[1], len(kinds), match[2] is not None)
-            quoted = 1 if match[2] is not None else 0
-            first, stop = match.span(2 if quoted else 3)
-            texts.append(line[begin : first + quoted])
-            kinds.append(kind)
-            slots.append(slot)
-            begin, at = stop - quoted, match.end() + 1
+        roles: list[tuple[int, int]] = []
+        begin = index = 0
+        while (match := _VALUE.match(line, at)) and named == (match[1] is not None):
+            if match[4] is None:  # else a literal, which is fixed text
+                role = self._role(match, index)
+                if match[5] and role[0] not in (INDICES, VALUES):
+                    return None
+                quoted = 1 if match[2] else 0
+                first, stop = match.span(match.lastindex or 0)
+                texts.append(line[begin : first + quoted])
+                roles.append(role)
+                begin = stop - quoted
+            index, at = index + 1, match.end() + 1
             if line[at - 1 : at] != b",":
                 break
-        if line[at - 1 :].rstrip(b" \t") not in (b"}", b"]"):
+        if line[at - 1 :].rstrip(b" \t\r\n") not in (b"}", b"]"):
             return None
-        return Template.of([*texts, line[begin:]], kinds, slots, json=True)
+        kinds, slots = [kind for kind, _ in roles], [slot for _, slot in roles]
+        return Template.of([*texts, line[begin:]], kinds, slots, JSON)
 
-    def _kind(self, key: bytes | None, index: int, text: bool) -> tuple[int, int]:
-        name = self._order[index] if key is None else key.decode("utf-8")
-        slot = self._slots.get(name)
-        if slot is None:
-            return (TEXT if text else NUMBER), 0
-        if slot < len(self._names):
-            return FEATURE, slot
-        return (LABEL, 0) if name == self._form.label else (NODE, 0)
-
-
-def _refuse_text(value: str, name: str) -> None:
-    """Give "NaN" and "inf" in quotes their own reasons; any other text is not numeric."""
-    try:
-        number(value, name)
-    except BadRecord as bad:
-        if bad.reason in ("not_finite", "infinite"):
-            raise
+    def _role(self, match: re.Match[bytes], index: int) -> tuple[int, int]:
+        key, text = match[1], match[2] is not None
+        name = self._reader.order[index] if key is None else key.decode("utf-8")
+        kind, slot = self._uses.get(name, (TEXT if text else NUMBER, 0))
+        return (ID_NUMBER if kind == ID and not text else kind), slot

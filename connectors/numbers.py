@@ -124,17 +124,21 @@ def _decimal(m: np.uint64, q: int) -> float:
 
 @kernel
 def _digits(data: Array, at: int, end: int, m: np.uint64, used: int) -> tuple[int, np.uint64, int]:
-    """Read a run of digits: m becomes 10 m + digit, `used` counts the significant ones."""
+    """Read a run of digits: m becomes 10 m + digit, `used` counts the significant ones.
+
+    Beyond 19 of them m overflows, and means nothing.
+    """
+    if used == 0:
+        while at < end and data[at] == 48:
+            at += 1
+    first = at
     while at < end:
-        digit = np.int64(data[at]) - 48
-        if digit < 0 or digit > 9:
+        digit = np.uint64(data[at]) - np.uint64(48)  # wraps to a large one where it is none
+        if digit > np.uint64(9):
             break
-        if used > 0 or digit > 0:
-            used += 1
-        if used <= 19:
-            m = m * _U10 + np.uint64(digit)
+        m = m * _U10 + digit
         at += 1
-    return at, m, used
+    return at, m, used + at - first
 
 
 @kernel

@@ -4,15 +4,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from anabranch.errors import ConfigurationError
 from anabranch.protocol import Array, freeze
-from anabranch.stream import RAW_LIMIT, Block, DeadLetter
-from connectors.records import BadRecord, Codec, RecordFormat
-from connectors.scan import Template, scan
+from anabranch.stream import RAW_LIMIT, Apart, Block, DeadLetter
+from connectors.names import NodeNames
+from connectors.records import Codec, RecordFormat
+from connectors.scan import scan
+from connectors.template import CSV, Template
+from connectors.values import BadRecord
 
 __all__ = ["Origin", "RecordParser", "Rows", "join_rows"]
 
-_NOTHING = Template.of([b""], [], [], json=False)
-_NAMES_KEPT = 100_000
+_NOTHING = Template.of([b""], [], [], CSV)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Rows:
     keys: list[str] | None
     dead: tuple[DeadLetter, ...] = ()
     records: int = 0
+    times: Array | None = None
+    apart: Apart | None = None
 
     def block(self, partition: str, tick: int, held: Array | None) -> Block:
         """Make a tick's block; `held` are the sorted record numbers that are held back."""
@@ -50,6 +55,7 @@ class Rows:
         return Block(
             partition, tick, freeze(self.X), freeze(self.y), freeze(self.positions), self.keys,
             mask if mask is not None and mask.any() else None, self.dead, self.records,
+            None if self.times is None else freeze(self.times), self.apart,
         )  # fmt: skip
 
 
@@ -68,6 +74,24 @@ def join_rows(parts: list[Rows], width: int, named: bool) -> Rows:
         keys if named else None,
         tuple(letter for part in parts for letter in part.dead),
         sum(part.records for part in parts),
+        _join([part.times for part in parts]),
+        _join_apart([part.apart for part in parts]),
+    )
+
+
+def _join(arrays: list[Array | None]) -> Array | None:
+    there = [array for array in arrays if array is not None]
+    return np.concatenate(there) if len(there) == len(arrays) else None
+
+
+def _join_apart(parts: list[Apart | None]) -> Apart | None:
+    there = [part for part in parts if part is not None]
+    if len(there) < len(parts):
+        return None
+    return Apart(
+        freeze(np.concatenate([part.kinds for part in there])),
+        [id for part in there for id in part.ids],
+        freeze(np.concatenate([part.times for part in there])),
     )
 
 
@@ -84,18 +108,29 @@ class _Scanned:
 
 
 class RecordParser:
-    """Parses the records of one file; `fast=False` reads all of them carefully (for tests)."""
+    """Parses the records of one file; `fast=False` reads all of them carefully (for tests).
+
+    Raises
+    ------
+    ConfigurationError
+        The format looks for nodes or ids where only messages have them.
+    """
 
     def __init__(
         self, form: RecordFormat, width: int, codec: Codec, origin: Origin, *, fast: bool = True
     ) -> None:
+        if form.node_from != "field" or form.id_from is not None:
+            raise ConfigurationError(
+                f"source.node from a {form.node_from} and source.id {form.id_from!r} are for"
+                " messages: the records of a file name their nodes in a field and have labels"
+            )
         self._form = form
         self._width = width
         self._codec = codec
         self._origin = origin
         self._fast = fast
-        self._named = form.node_field is not None
-        self._names: dict[bytes, str | None] = {}
+        self._named = form.named
+        self._names = NodeNames(form)
 
     def parse(
         self, data: bytes, at: int, last: bool, most: int, positions: int | Array
@@ -143,34 +178,23 @@ class RecordParser:
         X, y = np.empty((room, self._width)), np.empty(room)
         names = np.zeros((room, 2), np.int64)
         lines, odd = np.empty((room, 2), np.int64), np.empty(room, np.bool_)
-        form = (self._codec.template if self._fast else None) or _NOTHING
+        templates = self._codec.templates if self._fast else ()
+        form = (templates[0] if templates else _NOTHING).form
         limits = (self._form.ranks or 0, self._form.max_record, room)
         count, stop = scan(
-            np.frombuffer(data, np.uint8), at, last,
-            (form.text, form.bounds, form.kinds, form.slots, form.json),
-            limits, X, y, names, lines, odd,
-        )  # fmt: skip
+            np.frombuffer(data, np.uint8), at, last, form, limits, X, y, names, lines, odd
+        )
         if 2 * count < room:  # do not keep the room alive
             X, y = X[:count].copy(), y[:count].copy()
         return _Scanned(X[:count], y[:count], names[:count], lines[:count], odd[:count]), stop
 
     def _look_up(self, data: bytes, found: _Scanned) -> None:
         """Name the nodes of plain rows; a row with an unknown one becomes odd."""
-        if len(self._names) > _NAMES_KEPT:
-            self._names.clear()
-        known = self._names
         found.keys = [None] * len(found.y)
         for row, (begin, end) in enumerate(found.names.tolist()):
-            if found.odd[row]:
-                continue
-            raw = data[begin:end]
-            if raw not in known:
-                name = raw.decode("ascii")
-                allowed = self._form.nodes
-                known[raw] = name if name and (allowed is None or name in allowed) else None
-            found.keys[row] = known[raw]
-            if found.keys[row] is None:
-                found.odd[row] = True
+            if not found.odd[row]:
+                found.keys[row] = self._names.find(data[begin:end])
+                found.odd[row] = found.keys[row] is None
 
     def _read_odd(
         self, data: bytes, found: _Scanned, positions: Array
@@ -190,7 +214,7 @@ class RecordParser:
     def _read_line(self, line: bytes, found: _Scanned, row: int) -> None:
         if len(line) > self._form.max_record:
             raise BadRecord("too_long", f"longer than max_record ({self._form.max_record} bytes)")
-        values, truth, name = self._codec.parse(line)
-        found.X[row], found.y[row] = values, truth
+        record = self._codec.parse(line)
+        found.X[row], found.y[row] = record.features, record.label
         if self._named:
-            found.keys[row] = name
+            found.keys[row] = record.node

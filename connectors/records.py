@@ -1,14 +1,15 @@
 """What a record is: the format of a source's records, and the reasons to refuse one."""
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from anabranch.errors import AnabranchError, ConfigurationError
-from anabranch.protocol import Task
-from connectors.scan import Template
+from anabranch.protocol import Array, Task
+from anabranch.stream import WHOLE
+from connectors.template import Template
 
-__all__ = ["REASONS", "BadRecord", "Codec", "RecordFormat", "Row", "SourceError"]
+__all__ = ["REASONS", "Codec", "RecordFormat", "Row", "SourceError"]
 
 REASONS = {
     "malformed": "not a record of this format at all",
@@ -19,46 +20,39 @@ REASONS = {
     "infinite": "a feature is infinite, or too large for a 64-bit float",
     "wrong_length": "an array of values has another length than the record should have",
     "bad_label": "the label is no number, not finite, or not an integer among the ranks",
-    "unknown_node": "the node field names no node of the network",
+    "unknown_node": "the record names no node of the network",
     "too_long": "the record is longer than `max_record` bytes",
     "bad_encoding": "the record is not UTF-8 text",
+    "empty_record": "the message has no value, or a blank one",
+    "bad_index": "an index of a sparse record is no whole number, out of range, or there twice",
+    "bad_id": "the id is no text of at most 1000 letters, and no whole number below 2**53",
     "empty_file": "the file has nothing in it, not even a header",
     "header_only": "the file has a header, and no record after it",
     "unreadable": "the file could not be read further from here",
 }
 """Every reason a dead letter of these connectors gives, and its meaning."""
 
-_NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
-_SPECIAL = re.compile(r"[ \t]*[+-]?(?:(nan)|inf|infinity)[ \t]*", re.IGNORECASE)
-
 
 class SourceError(AnabranchError):
     """A source or sink is no longer what it was when the job began: replaced or cut short."""
 
 
-class BadRecord(Exception):  # noqa: N818 - control flow between a codec and its caller
-    """One record cannot be used; carries the reason and a sentence."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(reason, detail)
-        self.reason = reason
-        self.detail = detail
-
-
 class Row(NamedTuple):
-    """One good record."""
+    """One good record; a sample without its label has NaN, a label alone no features."""
 
-    features: list[float]
+    features: Sequence[float] | Array
     label: float
-    node: str | None
+    node: str | None = None
+    id: str | None = None
+    kind: int = WHOLE
 
 
 class Codec(Protocol):
-    """How records of one file are read, one by one and in bulk."""
+    """How records of one file or topic are read, one by one and in bulk."""
 
     @property
-    def template(self) -> Template | None:
-        """What `scan` may take on its own; None when nothing is known yet."""
+    def templates(self) -> Sequence[Template]:
+        """What may be read in bulk, the likeliest first; none when nothing is known yet."""
         ...
 
     def parse(self, line: bytes) -> Row:
@@ -80,16 +74,24 @@ class RecordFormat:
     ----------
     label : name of the label's column
     features : names of the features in the order of X's columns; None takes every column but
-        the label and the node field, in the order of the header (JSON: of the first good
-        record). Named features leave all other columns alone; unnamed, a further JSON key is an
+        the special ones, in the order of the header (JSON, MessagePack: of the first good
+        record). Named features leave all other columns alone; unnamed, a further key is an
         extra field.
-    node_field : the column that names the record's node; None when placement is by other means
+    node_field : the column or header that names the record's node; None when placement is by
+        other means
     ranks : labels must be whole numbers 1..ranks; None takes any finite label
     task : "ordinal" or "regression"
-    nodes : the names that `node_field` may hold; None takes any
-    header : CSV files begin with a header; without one the columns are the features, the label
-        and the node field, in this order
+    nodes : the names that nodes may have; None takes any
+    header : CSV files begin with a header; without one the columns are the features and the
+        special ones, in this order
     max_record : longest record in bytes, without its line end; longer ones become dead letters
+    node_from : what names the node: "field", or of a message "key" or "header"
+    columns : the columns of CSV messages; None: the features and the special ones, in this order
+    sparse_width : records hold indices (from 0) and values of the features that are not zero,
+        and rows are this wide; None: every feature is a field
+    sparse_fields : the names of the indices' and the values' field
+    id_from : what tells a label's sample where both come apart: "key", "header:NAME" or
+        "field:NAME"; None: every record has its label
 
     >>> RecordFormat(ranks=1)
     Traceback (most recent call last):
@@ -104,15 +106,13 @@ class RecordFormat:
     nodes: frozenset[str] | None = None
     header: bool = True
     max_record: int = 1 << 20
+    node_from: Literal["field", "key", "header"] = "field"
+    columns: tuple[str, ...] | None = None
+    sparse_width: int | None = None
+    sparse_fields: tuple[str, str] = ("indices", "values")
+    id_from: str | None = None
 
     def __post_init__(self) -> None:
-        names = [*(self.features or ()), self.label, *self.special[1:]]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ConfigurationError(
-                f"source.features, source.label and source.node name {twice[0]!r} more than"
-                " once: a column is either a feature, the label or the node"
-            )
         if self.ranks is not None and self.ranks < 2:
             raise ConfigurationError(
                 f"source.ranks is {self.ranks}: allowed are 2 and more, or none"
@@ -122,7 +122,41 @@ class RecordFormat:
                 f"source.task is {self.task!r}: these records hold one label each; allowed are"
                 " 'ordinal' and 'regression'"
             )
+        if self.max_record < 1:
+            raise ConfigurationError(f"source.max_record is {self.max_record}: allowed is 1 and up")
+        self._check_places()
+        self._check_sparse()
         self._check_columns()
+
+    def _check_places(self) -> None:
+        if self.node_from not in ("field", "key", "header"):
+            raise ConfigurationError(
+                f"source.node is from {self.node_from!r}: allowed are 'field', 'key' and 'header'"
+            )
+        if self.node_from == "header" and not self.node_field:
+            raise ConfigurationError("source.node is 'header:': name the header after the colon")
+        if self.node_from == "key" and self.node_field:
+            raise ConfigurationError(
+                f"source.node is 'key' and names {self.node_field!r}: a message has one key"
+            )
+        place, _, name = (self.id_from or "key").partition(":")
+        if self.id_from not in (None, "key") and (place not in ("header", "field") or not name):
+            raise ConfigurationError(
+                f"source.id is {self.id_from!r}: allowed are 'key', 'header:NAME', 'field:NAME'"
+            )
+
+    def _check_sparse(self) -> None:
+        if self.sparse_width is None:
+            return
+        if self.sparse_width < 1:
+            raise ConfigurationError(
+                f"source.sparse_width is {self.sparse_width}: allowed is 1 and up"
+            )
+        if self.features is not None:
+            raise ConfigurationError(
+                "source.features and source.sparse_width exclude each other: sparse features"
+                " have numbers, not names"
+            )
 
     def _check_columns(self) -> None:
         if self.features == ():
@@ -132,84 +166,49 @@ class RecordFormat:
                 "source.header is false but source.features is not given: without a header the"
                 " features must be named"
             )
-        if self.max_record < 1:
-            raise ConfigurationError(f"source.max_record is {self.max_record}: allowed is 1 and up")
+        names = [*self.inputs, *self.special]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ConfigurationError(
+                f"source.features, source.label, source.node and source.id name {twice[0]!r} more"
+                " than once: a column is either a feature, the label, the node or the id"
+            )
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The fields that X is made of, as far as they are named."""
+        return self.features or (() if self.sparse_width is None else self.sparse_fields)
+
+    @property
+    def named(self) -> bool:
+        """Whether records name their nodes."""
+        return self.node_from == "key" or self.node_field is not None
+
+    @property
+    def apart(self) -> bool:
+        """Whether samples and labels may come apart."""
+        return self.id_from is not None
+
+    @property
+    def node_column(self) -> str | None:
+        """The field of the record that names the node."""
+        return self.node_field if self.node_from == "field" else None
+
+    @property
+    def node_place(self) -> str:
+        """Where the node's name is looked for, in words."""
+        if self.node_from == "key":
+            return "the message's key"
+        return f"{self.node_from} {self.node_field!r}"
+
+    @property
+    def id_column(self) -> str | None:
+        """The field of the record that holds the id."""
+        place, _, name = (self.id_from or "").partition(":")
+        return name if place == "field" else None
 
     @property
     def special(self) -> tuple[str, ...]:
-        """The label's column and, when there is one, the node's."""
-        return (self.label,) if self.node_field is None else (self.label, self.node_field)
-
-
-def shown(value: object) -> str:
-    """Show a value in a sentence, cut to a readable length."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def number(text: str, name: str) -> float:
-    """Read a feature's text, to the same grammar as `read_number`.
-
-    Raises
-    ------
-    BadRecord
-        not_numeric, not_finite, infinite or missing_field.
-
-    >>> number(" 2.5e1 ", "x1")
-    25.0
-    >>> number("1_000", "x1")
-    Traceback (most recent call last):
-    connectors.records.BadRecord: ('not_numeric', "field 'x1' is '1_000', not a number")
-    """
-    if _NUMBER.fullmatch(text):
-        return finite(float(text), name, text)
-    if not text.strip(" \t"):
-        raise BadRecord("missing_field", f"field {shown(name)} is empty")
-    special = _SPECIAL.fullmatch(text)
-    if special is None:
-        raise BadRecord("not_numeric", f"field {shown(name)} is {shown(text)}, not a number")
-    return finite(float("nan" if special[1] else "inf"), name, text)
-
-
-def finite(value: float, name: str, seen: object) -> float:
-    """Pass a finite number on; refuse NaN and infinity."""
-    if value != value:
-        raise BadRecord("not_finite", f"field {shown(name)} is {shown(seen)}, not a finite number")
-    if value in (float("inf"), float("-inf")):
-        raise BadRecord("infinite", f"field {shown(name)} is {shown(seen)}, which is infinite")
-    return value
-
-
-def label(value: float, form: RecordFormat, seen: object) -> float:
-    """Pass a label on that the format allows.
-
-    Raises
-    ------
-    BadRecord
-        bad_label.
-    """
-    if form.ranks is None:
-        return value
-    if not (1 <= value <= form.ranks and value == int(value)):
-        raise BadRecord(
-            "bad_label",
-            f"label {shown(form.label)} is {shown(seen)}, not a whole number 1..{form.ranks}",
-        )
-    return value
-
-
-def node(name: str, form: RecordFormat) -> str:
-    """Pass a node's name on that the network has.
-
-    Raises
-    ------
-    BadRecord
-        missing_field or unknown_node.
-    """
-    if not name:
-        raise BadRecord("missing_field", f"field {shown(form.node_field)} is empty")
-    if form.nodes is not None and name not in form.nodes:
-        raise BadRecord(
-            "unknown_node", f"field {shown(form.node_field)} is {shown(name)}, not a node"
-        )
-    return name
+        """The label's column and, when there are any, the node's and the id's."""
+        columns = (self.label, self.node_column, self.id_column)
+        return tuple(name for name in columns if name is not None)

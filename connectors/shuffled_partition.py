@@ -19,6 +19,7 @@ from connectors.partition import PartState, TickPartition
 from connectors.reader import BlockReader, keep_bytes, open_text, shorten
 from connectors.records import RecordFormat
 from connectors.scan import scan
+from connectors.template import CSV, Template
 
 __all__ = ["ShuffledPartition", "index_records"]
 
@@ -33,8 +34,7 @@ def index_records(data: bytes | mmap.mmap, at: int, last: bool, longest: int) ->
     """
     text = np.frombuffer(data, np.uint8)
     found: list[Array] = []
-    none, fixed = np.empty(0, np.int64), np.frombuffer(b"", np.uint8)
-    form = (fixed, np.zeros(1, np.int64), none, none, False)
+    form = Template.of([b""], [], [], CSV).form
     X, y, odd = np.empty((_AT_ONCE, 0)), np.empty(_AT_ONCE), np.empty(_AT_ONCE, np.bool_)
     names, lines = np.empty((_AT_ONCE, 2), np.int64), np.empty((_AT_ONCE, 2), np.int64)
     while True:

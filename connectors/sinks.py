@@ -12,7 +12,7 @@ from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 from typing_extensions import override
 
 from anabranch.errors import ConfigurationError
-from anabranch.stream import DeadLetter, Predictions
+from anabranch.stream import RAW_LIMIT, DeadLetter, Predictions
 from connectors.records import SourceError
 
 __all__ = ["JsonLinesSink", "encode_dead_letter", "encode_plain", "encode_predictions"]
@@ -43,10 +43,12 @@ def encode_plain(item: Any) -> bytes:
 def encode_dead_letter(letter: DeadLetter) -> bytes:
     r"""Encode a dead letter as one line; bytes of `raw` that are not UTF-8 become \xhh.
 
+    No more than `RAW_LIMIT` bytes of it: the record can be looked up where it came from.
+
     >>> encode_dead_letter(DeadLetter("malformed", "no", "a.csv", "a.csv", 3, b"1,\xff"))[-19:]
     b'3,"raw":"1,\\\\xff"}\n'
     """
-    raw = letter.raw.decode("utf-8", "backslashreplace")
+    raw = letter.raw[:RAW_LIMIT].decode("utf-8", "backslashreplace")
     return encode_plain(
         {
             "reason": letter.reason,
@@ -60,14 +62,16 @@ def encode_dead_letter(letter: DeadLetter) -> bytes:
 
 
 def encode_predictions(item: Predictions) -> bytes:
-    r"""Encode the predictions for a share, one line a row.
+    r"""Encode the predictions for a share, one line a row; a label still to come is null.
+
+    Margins, where there are any, are the last field.
 
     >>> one = np.ones(1, np.int64)
     >>> encode_predictions(Predictions("n0", 2, "a.csv", one, one, one))
     b'{"node":"n0","round":2,"partition":"a.csv","position":1,"y":1,"predicted":1,"held":false}\n'
     """
     columns = zip(item.positions.tolist(), item.y.tolist(), item.predicted.tolist(), strict=True)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "node": item.node,
             "round": item.round,
@@ -79,6 +83,9 @@ def encode_predictions(item: Predictions) -> bytes:
         }
         for position, truth, predicted in columns
     ]
+    if item.margins is not None:
+        for row, margins in zip(rows, item.margins.tolist(), strict=True):
+            row["margins"] = margins
     return _ENCODER.encode_lines(rows)
 
 

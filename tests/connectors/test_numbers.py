@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.numbers import UNSETTLED, read_number
-from connectors.records import BadRecord, number
+from connectors.values import BadRecord, number
 
 digits = st.text("0123456789", max_size=21)
 decimals = st.builds(

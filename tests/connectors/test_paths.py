@@ -48,8 +48,8 @@ def json_lines(draw: st.DrawFn) -> str:
     return "{" + ("," + space).join(pairs) + "}" + draw(endings)
 
 
-def read_all(codec: Codec, data: bytes, fast: bool, most: int) -> object:
-    parser = RecordParser(FORM, 2, codec, Origin("f", "p"), fast=fast)
+def read_all(codec: Codec, data: bytes, fast: bool, most: int, form: RecordFormat = FORM) -> object:
+    parser = RecordParser(form, 2, codec, Origin("f", "p"), fast=fast)
     parts, at, done = [], 0, 0
     while True:
         rows, at = parser.parse(data, at, True, most, done)
@@ -86,6 +86,45 @@ def test_both_ways_agree_on_any_bytes_and_none_crashes(data: bytes) -> None:
         lambda: JsonCodec(NAMES, FORM),
     ):
         assert read_all(make(), data, True, 3) == read_all(make(), data, False, 3)
+
+
+OPEN = RecordFormat(features=NAMES, node_field="node")
+texts = [
+    r'"\u00e9\n\ud800"',
+    r'"\x"',
+    r'"\u12"',
+    '"\t"',
+    '"é"',
+    '"\udcff"',
+    '"\udcc3"',
+    '"\x7f"',
+    '"',
+]
+nests = ["[1]", '{"a": 1}', '{"a": 1, "a": 2}', "[", '["\udce2\udc82"]']
+others = st.sampled_from(["true", "false", "null", "7", *texts, *nests])
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.tuples(others, others, names, st.booleans()), max_size=12), st.integers(1, 5))
+def test_both_ways_agree_on_fields_that_nobody_asked_for(
+    found: list[tuple[str, str, str, bool]], most: int
+) -> None:
+    lines = []
+    for first, second, name, turned in found:
+        pairs = [f'"a": {first}', '"x1": 1', f'"b": {second}', '"x2": 2.5', '"y": 1']
+        pairs.append(f'"node": "{name}"')
+        lines.append("{" + ", ".join(pairs[::-1] if turned else pairs) + "}\n")
+    data = "".join(lines).encode("utf-8", "surrogateescape")
+    fast, slow = JsonCodec(NAMES, OPEN), JsonCodec(NAMES, OPEN)
+    assert read_all(fast, data, True, most, OPEN) == read_all(slow, data, False, 50, OPEN)
+
+
+def test_a_nested_field_that_nobody_asked_for_is_left_alone() -> None:
+    line = b'{"x1": 1, "x2": 2, "y": 3, "node": "a", "more": {"a": [1, {"b": 2}]}}\n'
+    parser = RecordParser(OPEN, 2, JsonCodec(NAMES, OPEN), Origin("f", "p"))
+    for number in range(3):
+        rows, _ = parser.parse(line, 0, True, 1, number)
+        assert rows.X.tolist() == [[1, 2]]
 
 
 def test_regular_json_is_learned_and_taken_by_the_fast_path() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from anabranch.errors import ConfigurationError
-from anabranch.stream import DeadLetter, Predictions
+from anabranch.stream import RAW_LIMIT, DeadLetter, Predictions
 from connectors.records import SourceError
 from connectors.sinks import JsonLinesSink, encode_dead_letter, encode_plain, encode_predictions
 
@@ -51,9 +51,25 @@ def test_what_is_encoded_reads_back() -> None:
     assert [row["position"] for row in rows] == [0, 1, 2]
     assert [row["predicted"] for row in rows] == [1, 2, 2]
     assert all(row["held"] is True and row["node"] == "n1" for row in rows)
+    assert not any("margins" in row for row in rows)
     none = np.empty(0)
     assert encode_predictions(Predictions("n", 0, "p", none, none, none)) == b""
     assert json.loads(encode_plain({"a": np.arange(2), "b": np.bool_(True)})) == {
         "a": [0, 1],
         "b": True,
     }
+
+
+def test_a_label_to_come_is_null_and_margins_are_told() -> None:
+    margins = np.array([[0.5, -1.0], [2.0, 0.25]])
+    item = Predictions(
+        "n1", 7, "t:0", np.arange(2), np.array([np.nan, 3.0]), np.array([2, 3]), margins=margins
+    )
+    rows = [json.loads(line) for line in encode_predictions(item).splitlines()]
+    assert [row["y"] for row in rows] == [None, 3.0]
+    assert [row["margins"] for row in rows] == margins.tolist()
+
+
+def test_a_file_of_dead_letters_holds_the_beginnings_of_long_records() -> None:
+    letter = DeadLetter("too_long", "no", "t", "t:0", 4, b"x" * RAW_LIMIT + b"y" * 900_000)
+    assert json.loads(encode_dead_letter(letter))["raw"] == "x" * RAW_LIMIT

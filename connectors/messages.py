@@ -1,0 +1,249 @@
+"""Messages of a topic to rows and dead letters: in bulk where they are regular, else one by one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from anabranch import stream
+from anabranch.protocol import Array, freeze
+from anabranch.stream import Apart, DeadLetter
+from connectors.message_layout import MessageFormat, open_message_codec
+from connectors.message_names import Headers, MessageNames, Refusal
+from connectors.names import NodeNames
+from connectors.parser import Origin, Rows, join_rows
+from connectors.records import Codec, RecordFormat
+from connectors.scan import scan_messages
+from connectors.template import FEATURE, ID, ID_NUMBER, LABEL, NODE, VALUES
+from connectors.values import LONGEST_ID, BadRecord
+
+__all__ = ["MessageParser"]
+
+_LEARN = 4
+"""Shapes learned in one call at most; each costs a pass over what is still to read."""
+_AT_ONCE = 10_000
+"""Messages read in one go: their values are copied into one text."""
+_BLANKS = b" \t\r\n"
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Messages on their way to rows."""
+
+    values: list[bytes]
+    X: Array
+    y: Array
+    kinds: Array
+    nodes: list[str | None]
+    ids: list[str | None]
+    dead: dict[int, Refusal]
+    data: bytes = b""
+    bounds: Array = field(default_factory=lambda: np.zeros(1, np.int64))
+
+
+class MessageParser:
+    """Parses the messages of one partition; `fast=False` reads all one by one (for tests).
+
+    Parameters
+    ----------
+    form : what a record is; a message is one record, whatever its value holds
+    features : names of X's columns
+    format : "json", "msgpack" or "csv" (without a header)
+    origin : topic and partition, for the dead letters
+
+    Raises
+    ------
+    ConfigurationError
+        The format lacks what messages of it need.
+
+    >>> parser = MessageParser(RecordFormat(), ("a",), "json", Origin("t", "t:0"))
+    >>> rows = parser.parse([7, 9], [None, b"k"], [b'{"a": 1, "y": 2}', None], [[], []], [5, 6])
+    >>> rows.X.tolist(), rows.y.tolist(), rows.positions.tolist(), rows.times.tolist()
+    ([[1.0]], [2.0], [7], [5])
+    >>> [(letter.reason, letter.position, letter.key) for letter in rows.dead]
+    [('empty_record', 9, b'k')]
+    """
+
+    def __init__(
+        self,
+        form: RecordFormat,
+        features: Sequence[str],
+        format: MessageFormat,
+        origin: Origin,
+        *,
+        fast: bool = True,
+    ) -> None:
+        self._form = form
+        self._width = form.sparse_width or len(features)
+        self._codec: Codec = open_message_codec(tuple(features), form, format)
+        self._origin = origin
+        self._fast = fast
+        self._text = format != "msgpack"
+        self._names = NodeNames(form)
+        self._outside = MessageNames(form, self._names)
+
+    def parse(
+        self,
+        offsets: Sequence[int],
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        headers: Sequence[Headers],
+        times: Sequence[int],
+    ) -> Rows:
+        """Read messages, given as lists of equal length; `times` in ms since 1970.
+
+        Every message becomes a row or a dead letter, which holds it whole.
+        """
+        if len(offsets) <= _AT_ONCE:
+            return self._parse(offsets, keys, values, headers, times)
+        parts = []
+        for first in range(0, len(offsets), _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            parts.append(
+                self._parse(offsets[some], keys[some], values[some], headers[some], times[some])
+            )
+        return join_rows(parts, self._width, self._form.named)
+
+    def _parse(
+        self,
+        offsets: Sequence[int],
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        headers: Sequence[Headers],
+        times: Sequence[int],
+    ) -> Rows:
+        batch = self._read([value or b"" for value in values])
+        self._outside.look_up(keys, headers, batch.nodes, batch.ids, batch.dead)
+        letters = tuple(
+            DeadLetter(
+                reason, detail, self._origin.source, self._origin.partition,
+                int(offsets[row]), values[row] or b"", keys[row], tuple(headers[row]), times[row],
+            )
+            for row, (reason, detail) in sorted(batch.dead.items())
+        )  # fmt: skip
+        return self._rows(batch, offsets, times, letters)
+
+    def _rows(
+        self,
+        batch: _Batch,
+        offsets: Sequence[int],
+        times: Sequence[int],
+        letters: tuple[DeadLetter, ...],
+    ) -> Rows:
+        arrays = [batch.X, batch.y, np.array(offsets, np.int64), np.array(times, np.int64)]
+        kinds, nodes, ids = batch.kinds, batch.nodes, batch.ids
+        if letters:
+            keep = np.ones(len(offsets), dtype=np.bool_)
+            keep[list(batch.dead)] = False
+            rows = np.flatnonzero(keep).tolist()
+            arrays, kinds = [array[keep] for array in arrays], kinds[keep]
+            nodes, ids = ([part[row] for row in rows] if part else part for part in (nodes, ids))
+        X, y, positions, clock = map(freeze, arrays)
+        apart = None
+        if self._form.apart:
+            apart = Apart(freeze(kinds), [id or "" for id in ids], clock)
+        named = [node or "" for node in nodes] if self._form.named else None
+        return Rows(X, y, positions, named, letters, len(offsets), clock, apart)
+
+    def _read(self, values: list[bytes]) -> _Batch:
+        count = len(values)
+        batch = _Batch(
+            values,
+            np.empty((count, self._width)),
+            np.empty(count),
+            np.zeros(count, np.uint8),
+            [None] * count if self._form.named else [],
+            [None] * count if self._form.apart else [],
+            {},
+        )
+        rows = np.arange(count)
+        if self._fast:
+            self._join(batch)
+            for _ in range(_LEARN):  # every odd message may be the first of many like it
+                rows = self._read_odd(batch, self._read_regular(batch, rows), 1)
+        self._read_odd(batch, rows, count)
+        return batch
+
+    def _join(self, batch: _Batch) -> None:
+        values, longest = batch.values, self._form.max_record
+        sizes = np.fromiter(map(len, values), np.int64, len(values))
+        if len(sizes) and sizes.max() > longest:
+            values = [value if len(value) <= longest else b"" for value in values]
+            sizes = np.where(sizes > longest, 0, sizes)
+        batch.data = b"".join(values)
+        batch.bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+
+    def _read_regular(self, batch: _Batch, rows: Array) -> Array:
+        """Read what has a known shape; give the other rows."""
+        if len(rows) == 0:
+            return rows
+        data, limits = (
+            np.frombuffer(batch.data, np.uint8),
+            (self._form.ranks or 0, self._form.max_record),
+        )
+        names, odd = np.empty((len(batch.values), 4), np.int64), np.empty(len(batch.values), bool)
+        for template in self._codec.templates:
+            scan_messages(
+                data, batch.bounds, rows, template.form, limits, batch.X, batch.y, names, odd
+            )
+            self._take_names(batch, rows, template.has, names, odd)
+            good = rows[~odd[rows]]
+            if self._form.apart:
+                self._tell_apart(batch, good, template.has)
+            rows = rows[odd[rows]]
+            if len(rows) == 0:
+                break
+        return rows
+
+    def _take_names(
+        self, batch: _Batch, rows: Array, has: frozenset[int], names: Array, odd: Array
+    ) -> None:
+        """Read nodes and ids in the values; what is not plain becomes odd."""
+        good, data = rows[~odd[rows]], batch.data
+        if NODE in has:
+            for row, (begin, end) in zip(good.tolist(), names[good, :2].tolist(), strict=True):
+                name = batch.nodes[row] = self._names.find(data[begin:end])
+                if name is None:
+                    odd[row] = True
+        if ID_NUMBER in has or ID in has:
+            begins, ends = names[good, 2], names[good, 3]
+            sizes = np.where(ends < 0, 1, ends - begins)
+            odd[good[(sizes == 0) | (sizes > LONGEST_ID)]] = True
+            for row, begin, end in zip(good.tolist(), begins.tolist(), ends.tolist(), strict=True):
+                batch.ids[row] = data[begin:end].decode() if end >= 0 else str(begin)
+
+    def _tell_apart(self, batch: _Batch, rows: Array, has: frozenset[int]) -> None:
+        if FEATURE not in has and VALUES not in has:
+            batch.kinds[rows], batch.X[rows] = stream.LABEL, 0.0
+        elif LABEL not in has:
+            batch.kinds[rows], batch.y[rows] = stream.SAMPLE, np.nan
+        else:
+            batch.kinds[rows] = stream.WHOLE
+
+    def _read_odd(self, batch: _Batch, rows: Array, most: int) -> Array:
+        """Read rows one by one until `most` were good; give the rows after these."""
+        for done, row in enumerate(rows.tolist()):
+            try:
+                self._read_one(batch, row)
+            except BadRecord as bad:
+                batch.dead[row] = bad.reason, bad.detail
+                continue
+            most -= 1
+            if most == 0:
+                return rows[done + 1 :]
+        return rows[:0]
+
+    def _read_one(self, batch: _Batch, row: int) -> None:
+        value = batch.values[row]
+        if len(value) > self._form.max_record:
+            raise BadRecord("too_long", f"longer than max_record ({self._form.max_record} bytes)")
+        if self._text:
+            value = value.strip(_BLANKS)
+        if not value:
+            raise BadRecord("empty_record", "the message has no value, or a blank one")
+        record = self._codec.parse(value)
+        batch.X[row], batch.y[row], batch.kinds[row] = record.features, record.label, record.kind
+        if record.node is not None:
+            batch.nodes[row] = record.node
+        if record.id is not None:
+            batch.ids[row] = record.id

@@ -1,0 +1,214 @@
+"""Records of named fields, decoded: an object by name, or an array of values by their order."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from anabranch.protocol import Array
+from anabranch.stream import LABEL, SAMPLE, WHOLE
+from connectors.records import RecordFormat, Row
+from connectors.values import BadRecord, finite, identity, label, node, number, shown
+
+__all__ = ["ObjectReader", "name_features", "sparse_names"]
+
+_EXACT = float(1 << 53)
+_FLOATS = {float}
+
+
+def sparse_names(width: int) -> tuple[str, ...]:
+    """Name the columns of sparse features by their indices.
+
+    >>> sparse_names(3)
+    ('x0', 'x1', 'x2')
+    """
+    return tuple(f"x{i}" for i in range(width))
+
+
+def name_features(record: Any, form: RecordFormat) -> tuple[str, ...] | None:
+    """Name the features after a decoded record: an object's keys, or x1.. for an array.
+
+    None when this record cannot tell.
+
+    >>> name_features({"a": 1, "y": 2.0, "b": 3}, RecordFormat())
+    ('a', 'b')
+    """
+    if form.sparse_width is not None:
+        return sparse_names(form.sparse_width)
+    if isinstance(record, dict):
+        names = tuple(key for key in record if isinstance(key, str) and key not in form.special)
+    elif isinstance(record, list):
+        names = tuple(f"x{i + 1}" for i in range(len(record) - len(form.special)))
+    else:
+        return None
+    try:
+        row = ObjectReader(names, form).read(record)
+    except BadRecord:
+        return None
+    return names if names and row.kind != LABEL else None
+
+
+class ObjectReader:
+    """Makes rows of decoded records, whatever they were decoded from.
+
+    Arrays hold the features (or the two sparse fields), the label, and where the record names
+    them the node and the id, in this order. Where labels come apart, a record without a label
+    is a sample and one without features a label; null counts as absent.
+
+    >>> ObjectReader(("a", "b"), RecordFormat()).read({"b": 2.0, "y": 1.0, "a": 0.5})
+    Row(features=[0.5, 2.0], label=1.0, node=None, id=None, kind=0)
+    """
+
+    def __init__(self, features: Sequence[str], form: RecordFormat) -> None:
+        self._form = form
+        self._width = form.sparse_width or len(features)
+        self.inputs = tuple(features) if form.sparse_width is None else form.sparse_fields
+        self.order = (*self.inputs, *form.special)
+        self._open = form.features is not None
+        self._known = frozenset(self.order)
+
+    def read(self, record: Any) -> Row:
+        """Make a row; numbers may be `int` or `float`.
+
+        Raises
+        ------
+        BadRecord
+            With the reason.
+        """
+        if isinstance(record, list):
+            record = self._name_values(record)
+        elif not isinstance(record, dict):
+            raise BadRecord("malformed", f"{shown(record)} is neither an object nor an array")
+        kind = self._kind(record)
+        self._check_keys(record, kind)
+        features = self._features(record) if kind != LABEL else [0.0] * self._width
+        truth = self._label(record[self._form.label]) if kind != SAMPLE else float("nan")
+        return Row(features, truth, self._node(record), self._id(record), kind)
+
+    def _name_values(self, values: list[Any]) -> dict[str, Any]:
+        if len(values) != len(self.order):
+            raise BadRecord(
+                "wrong_length", f"{len(values)} values where {len(self.order)} are wanted"
+            )
+        return dict(zip(self.order, values, strict=True))
+
+    def _kind(self, record: dict[str, Any]) -> int:
+        if self._form.id_from is None:
+            return WHOLE
+        if record.get(self._form.label) is None:
+            return SAMPLE
+        return WHOLE if any(record.get(name) is not None for name in self.inputs) else LABEL
+
+    def _check_keys(self, record: dict[str, Any], kind: int) -> None:
+        wanted = self.order
+        if kind == LABEL:
+            wanted = self._form.special
+        elif kind == SAMPLE:
+            wanted = (*self.inputs, *self._form.special[1:])
+        missing = [name for name in wanted if record.get(name) is None]
+        if missing:
+            state = "null" if missing[0] in record else "missing"
+            raise BadRecord("missing_field", f"field {shown(missing[0])} is {state}")
+        if not self._open and (kind != WHOLE or len(record) > len(self.order)):
+            extra = [key for key in record if key not in self._known]
+            if extra:
+                raise BadRecord(
+                    "extra_field", f"field {shown(extra[0])} is not a field of these records"
+                )
+
+    def _features(self, record: dict[str, Any]) -> Sequence[float] | Array:
+        if self._form.sparse_width is not None:
+            return self._scatter(*(record[name] for name in self.inputs))
+        return _numbers([record[name] for name in self.inputs], self.inputs)
+
+    def _scatter(self, indices: Any, values: Any) -> Array:
+        """Put values at their indices of a row of zeros."""
+        for name, part in zip(self.inputs, (indices, values), strict=True):
+            if not isinstance(part, list):
+                raise BadRecord("malformed", f"field {shown(name)} is {shown(part)}, not an array")
+        if len(indices) != len(values):
+            raise BadRecord("wrong_length", f"{len(indices)} indices and {len(values)} values")
+        row, name = np.zeros(self._width), self.inputs[0]
+        places = [_index(value, self._width, name) for value in indices]
+        if len(set(places)) < len(places):
+            twice = next(place for place in places if places.count(place) > 1)
+            raise BadRecord("bad_index", f"field {shown(name)} holds {twice} twice")
+        row[places] = _numbers(values, [self.inputs[1]] * len(values))
+        return row
+
+    def _label(self, value: Any) -> float:
+        name = self._form.label
+        if type(value) not in (float, int) or value - value != 0:
+            raise BadRecord(
+                "bad_label", f"label {shown(name)} is {shown(value)}, not a finite number"
+            )
+        return label(float(value), self._form, value)
+
+    def _node(self, record: dict[str, Any]) -> str | None:
+        column = self._form.node_column
+        if column is None:
+            return None
+        if not isinstance(record[column], str):
+            raise BadRecord(
+                "unknown_node", f"field {shown(column)} is {shown(record[column])}, not a text"
+            )
+        return node(_text(record[column]), self._form)
+
+    def _id(self, record: dict[str, Any]) -> str | None:
+        column = self._form.id_column
+        if column is None:
+            return None
+        value = record[column]
+        if isinstance(value, str):
+            return identity(_text(value), f"field {shown(column)}")
+        whole = type(value) is int or (isinstance(value, float) and value.is_integer())
+        if not whole or not -_EXACT < value < _EXACT:
+            raise BadRecord(
+                "bad_id",
+                f"field {shown(column)} is {shown(value)}, neither a text nor a whole number"
+                " below 2**53",
+            )
+        return str(int(value))
+
+
+def _numbers(values: list[Any], names: Sequence[str]) -> list[float]:
+    """Pass finite numbers on as floats."""
+    total = sum(values) if set(map(type, values)) == _FLOATS else float("nan")
+    if total - total == 0.0:  # neither NaN nor infinity is among them
+        return values
+    return [_number(value, name) for value, name in zip(values, names, strict=True)]
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, float):
+        return finite(value, name, value)
+    if type(value) is int:
+        return float(value)
+    if isinstance(value, str):
+        _refuse_text(value, name)
+    raise BadRecord("not_numeric", f"field {shown(name)} is {shown(value)}, not a number")
+
+
+def _index(value: Any, width: int, name: str) -> int:
+    whole = type(value) is int or (isinstance(value, float) and value.is_integer())
+    if not whole or not 0 <= value < width:
+        raise BadRecord(
+            "bad_index",
+            f"field {shown(name)} holds {shown(value)}: allowed are whole numbers 0..{width - 1}",
+        )
+    return int(value)
+
+
+def _text(value: str) -> str:
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise BadRecord("bad_encoding", f"{shown(value)} is half a surrogate pair")
+    return value
+
+
+def _refuse_text(value: str, name: str) -> None:
+    """Give "NaN" and "inf" in quotes their own reasons; any other text is not numeric."""
+    try:
+        number(value, name)
+    except BadRecord as bad:
+        if bad.reason in ("not_finite", "infinite"):
+            raise

@@ -1,0 +1,67 @@
+"""What regular records look like: fixed text around changing values.
+
+It is `,` between the numbers of a CSV line, `{"x1": ` and `, "x2": ` around those of a JSON
+object, a map's header and its keys in MessagePack.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from anabranch.protocol import Array
+
+__all__ = [
+    "CSV", "FEATURE", "ID", "ID_NUMBER", "INDICES", "JSON", "LABEL", "NODE", "NUMBER", "PACKED",
+    "TEXT", "VALUES", "Form", "Template",
+]  # fmt: skip
+
+NUMBER, FEATURE, LABEL, NODE, TEXT, ID, ID_NUMBER = 0, 1, 2, 3, 4, 5, 6
+INDICES, VALUES = 7, 8
+"""What a value is for; NUMBER and TEXT are fields that nobody asked for;
+INDICES and VALUES are the lists of sparse features."""
+
+CSV, JSON, PACKED = 0, 1, 2
+"""Grammars: of numbers, of texts, and of what may be around them."""
+
+Form = tuple[Array, Array, Array, Array, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The fixed texts of a record (before, between and after its values) and its values' uses.
+
+    Attributes
+    ----------
+    text : (bytes,) uint8; the fixed texts, joined
+    bounds : (values + 2,) int64; where each begins and the last one ends
+    kinds : (values,) int64; what each value is for
+    slots : (values,) int64; a feature's column of X
+    grammar : CSV (spaces around values are dropped), JSON or PACKED (MessagePack)
+    has : the kinds there are
+    """
+
+    text: Array
+    bounds: Array
+    kinds: Array
+    slots: Array
+    grammar: int
+    has: frozenset[int]
+
+    @classmethod
+    def of(cls, texts: list[bytes], kinds: list[int], slots: list[int], grammar: int) -> "Template":
+        """Build a template from one fixed text more than there are values.
+
+        >>> Template.of([b"", b",", b""], [FEATURE, LABEL], [0, 0], CSV).bounds.tolist()
+        [0, 0, 1, 1]
+        """
+        bounds = np.cumsum([0, *map(len, texts)]).astype(np.int64)
+        text = np.frombuffer(b"".join(texts), dtype=np.uint8)
+        whole = np.int64
+        return cls(
+            text, bounds, np.array(kinds, whole), np.array(slots, whole), grammar, frozenset(kinds)
+        )
+
+    @property
+    def form(self) -> Form:
+        """Give the fields as compiled code takes them."""
+        return self.text, self.bounds, self.kinds, self.slots, self.grammar
