@@ -14,8 +14,8 @@ from anabranch.stream import Block, Share
 
 __all__ = ["PLACEMENTS", "Placement", "PlacementRule", "split", "whole"]
 
-PlacementRule = Literal["round-robin", "hash", "partition", "key"]
-PLACEMENTS: tuple[PlacementRule, ...] = ("round-robin", "hash", "partition", "key")
+PlacementRule = Literal["round-robin", "hash", "partition", "key", "id"]
+PLACEMENTS: tuple[PlacementRule, ...] = ("round-robin", "hash", "partition", "key", "id")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Placement:
     nodes : the node names, sorted
     rule : "round-robin" (record number modulo nodes), "hash" (of partition and record
         number: scattered, but fixed), "partition" (all rows of a partition to one node),
-        "key" (the node each record names)
+        "key" (the node each record names), "id" (of the sample's id: where samples and labels
+        come apart, both go to one node)
     partitions : all partitions of the job, sorted
 
     Raises
@@ -59,7 +60,7 @@ class Placement:
         Raises
         ------
         ConfigurationError
-            Rows are placed by key and the block has none.
+            Rows are placed by key or id and the block has none.
         UnknownNodeError
             A key is no node's name; sources make such a record a dead letter.
         """
@@ -111,13 +112,15 @@ def split(block: Block, indices: Array, nodes: Sequence[NodeId]) -> list[Share]:
     X, y, positions = (
         freeze(np.take(a, order, axis=0)) for a in (block.X, block.y, block.positions)
     )
-    held = None if block.held is None else freeze(block.held[order])
+    held, times = (None if a is None else freeze(a[order]) for a in (block.held, block.times))
+    apart = None if block.apart is None else block.apart.rows(order)
     shares, start = [], 0
     for node, end in zip(nodes, ends, strict=True):
         rows = slice(start, end)
-        part = None if held is None else held[rows]
-        arrays = (X[rows], y[rows], positions[rows], part)
-        shares.append(Share(block.partition, block.tick, *arrays, node))
+        arrays = (X[rows], y[rows], positions[rows], None if held is None else held[rows])
+        part = None if times is None else times[rows]
+        own = None if apart is None else apart.rows(rows)
+        shares.append(Share(block.partition, block.tick, *arrays, node, part, own))
         start = end
     return shares
 
@@ -150,9 +153,20 @@ def _by_key(placement: Placement, block: Block) -> Array:
         raise UnknownNodeError(f"no node has the name {error}; allowed: the network's") from None
 
 
+def _by_id(placement: Placement, block: Block) -> Array:
+    if block.apart is None:
+        raise ConfigurationError(
+            f"the rows of partition {block.partition!r} are to be placed by id and have none"
+        )
+    nodes, ids = len(placement.nodes), block.apart.ids
+    numbers = (crc32(id.encode("utf-8", "surrogatepass")) % nodes for id in ids)
+    return np.fromiter(numbers, dtype=np.int64, count=len(ids))
+
+
 _RULES: Mapping[str, Callable[[Placement, Block], Array]] = {
     "round-robin": _round_robin,
     "hash": _scatter,
     "partition": _by_partition,
     "key": _by_key,
+    "id": _by_id,
 }

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Arrays", "Learner", "Message", "NodeId", "State", "Task", "freeze"]
+__all__ = ["Array", "Arrays", "Learner", "Margins", "Message", "NodeId", "State", "Task", "freeze"]
 
 NodeId = str
 Array = NDArray[Any]
@@ -127,4 +127,20 @@ class Learner(Protocol):
         ModelError
             The schema is newer than this version reads, or the state is damaged.
         """
+        ...
+
+
+@runtime_checkable
+class Margins(Protocol):
+    """What a learner may do besides: say how sure it is, by a number for each threshold.
+
+    Of `Learner`'s members it needs none, so that a learner is asked for both.
+    """
+
+    def scores(self, X: Array) -> Array:
+        """Give the margins (n, q) of rows X (n, d); rank r means r - 1 of them are positive."""
+        ...
+
+    def predict_then_learn_margins(self, X: Array, y: Array) -> tuple[Array, Array]:
+        """As `predict_then_learn`, and what `scores` would have given each row before it."""
         ...

@@ -1,12 +1,13 @@
 """What flows from the sources to the nodes: blocks, shares, ends, dead letters."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from anabranch.packing import Packed, pack, unpack
-from anabranch.protocol import Array, NodeId
+from anabranch.protocol import Array, NodeId, freeze
 
 __all__ = [
     "LABEL",
@@ -19,6 +20,7 @@ __all__ = [
     "End",
     "Predictions",
     "Share",
+    "row_text",
 ]
 
 RAW_LIMIT = 1000
@@ -26,6 +28,15 @@ RAW_LIMIT = 1000
 
 WHOLE, SAMPLE, LABEL = 0, 1, 2
 """Kinds of rows: a sample with its label, a sample whose label is to come, a label alone."""
+
+
+def row_text(values: Iterable[float]) -> bytes:
+    """Give a row as text: the `raw` of a dead letter whose record is no longer at hand.
+
+    >>> row_text([0.5, -2.0])
+    b'0.5,-2.0'
+    """
+    return ",".join(map(repr, values)).encode()[:RAW_LIMIT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +76,19 @@ class Apart:
 
     def rows(self, rows: Any) -> "Apart":
         """Give some rows: a slice, or an array of indices or truth values."""
-        numbers = np.arange(len(self.ids))[rows].tolist()
-        return Apart(self.kinds[rows], [self.ids[i] for i in numbers], self.times[rows])
+        if isinstance(rows, slice):
+            ids = self.ids[rows]
+        else:
+            ids = [self.ids[i] for i in np.arange(len(self.ids))[rows].tolist()]
+        return Apart(freeze(self.kinds[rows]), ids, freeze(self.times[rows]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as plain values, as shares are."""
+        return _unpack_apart, (pack(self.kinds), self.ids, pack(self.times))
+
+
+def _unpack_apart(kinds: Packed, ids: list[str], times: Packed) -> Apart:
+    return Apart(unpack(kinds), ids, unpack(times))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +154,8 @@ class Share:
 
     def rows(self, rows: Any) -> "Share":
         """Give some rows, in order: a slice, or an array of indices or truth values."""
+        if isinstance(rows, slice) and rows == slice(0, len(self.y)):
+            return self
         held = None if self.held is None or not self.held[rows].any() else self.held[rows]
         times = None if self.times is None else self.times[rows]
         apart = None if self.apart is None else self.apart.rows(rows)

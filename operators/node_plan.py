@@ -1,6 +1,6 @@
 """Everything the nodes of a job share: the settings of the node operator."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
@@ -32,6 +32,11 @@ class NodePlan:
     local : whether each node also runs a learner that never exchanges
     batch : score the shard after the rounds instead of each sample before it is learned
     predictions : whether predictions are emitted
+    margins : whether predictions carry margins, where the learner has any
+    late : where labels come apart, how many samples a node lets wait for theirs, and how long
+        (ms, None: by number alone); else None
+    begins : first tick of the partitions that joined a running job
+    site, elsewhere : this site and the others, where nodes are spread over sites; set from the link
     ack_every : ticks between acknowledgements; set from the flow control
     stale_after : a neighbour silent for longer is left out (asynchronous)
     idle_every : a node without samples exchanges this often (asynchronous)
@@ -51,6 +56,11 @@ class NodePlan:
     local: bool = False
     batch: bool = False
     predictions: bool = False
+    margins: bool = False
+    late: tuple[int, int | None] | None = None
+    begins: Mapping[str, int] = field(default_factory=dict)
+    site: str = ""
+    elsewhere: tuple[str, ...] = ()
     ack_every: int = 4
     stale_after: timedelta = timedelta(seconds=5)
     idle_every: timedelta = timedelta(seconds=1)
@@ -67,14 +77,26 @@ class NodePlan:
         """Give the partitions whose ticks a node waits for; the pooled companion all."""
         return self.placement.partitions if node == POOLED else self.placement.feeds(node)
 
-    def last_round(self, ends: Mapping[str, int]) -> int | None:
-        """Give the last round of the job, or None while a partition has not ended."""
-        return self.surely(ends) if len(ends) == len(self.placement.partitions) else None
+    def before(self, partition: str) -> int:
+        """Give the tick before a partition's first, -1 but for those that joined."""
+        return self.begins.get(partition, 0) - 1
 
-    def surely(self, ends: Mapping[str, int]) -> int:
-        """Give a round that the job performs for sure, from the partitions known to end."""
+    def ended(self, ends: Mapping[str, int]) -> bool:
+        """Tell whether all partitions of this site have ended, from those known to."""
+        return len(ends) == len(self.placement.partitions)
+
+    def surely(self, ends: Mapping[str, int], sites: Iterable[int] = ()) -> int:
+        """Give a round that the job performs for sure; its last one, once all is known.
+
+        Parameters
+        ----------
+        ends : last ticks of the partitions known to end
+        sites : last ticks of the sites known to end
+        """
+        joined = (self.before(part) for part in self.begins)
+        last = max((*ends.values(), *sites, *joined), default=None)
         after = self.weights.graph.diameter + self.final_rounds
-        return max(ends.values()) + after if ends else -1
+        return -1 if last is None else last + after
 
 
 def reports_at(round: int, every: int) -> bool:

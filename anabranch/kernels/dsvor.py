@@ -1,11 +1,10 @@
 """The loops over rows of online and batch dSVOR."""
 
-import numpy as np
 from numba import njit
 
 from anabranch.kernels.checks import good_rows
-from anabranch.kernels.fourier import fourier_row
 from anabranch.kernels.lanes import dot, dots
+from anabranch.kernels.margins import feature_row, fill_margins
 from anabranch.kernels.mixing import flush
 from anabranch.kernels.moments import CLOSED, COUNT, add_row, refresh, standardise
 from anabranch.kernels.ordinal import (
@@ -35,12 +34,8 @@ __all__ = [
     "STEP",
     "STEPS",
     "batch_step",
-    "feature_row",
-    "feature_rows",
     "learn_rows",
-    "margins",
     "moment_rows",
-    "ranks",
 ]
 
 FLOOR, STEP, DECAY, AVERAGING, L2, L1, SERVED = range(7)
@@ -50,57 +45,6 @@ STEPS, ITERATES, CACHED, NEXT, HEARD = range(2, 7)
 """Places in the vector of progress, behind COUNT and CLOSED: rows stepped on, iterates
 averaged, rows in the cache, next row of it, rows stepped on at the last `combine`.
 Counts are float64: exact up to 2^53 rows."""
-
-
-@njit(cache=True, nogil=True, inline="always")
-def feature_row(
-    X: Array, r: int, scale: Array, omega: Array, bias: Array, D: int, z: Array, u: Array
-) -> None:
-    """z = features of row r, standardised; without frequencies, the row itself."""
-    if omega.shape[0] == 0:
-        standardise(X, r, scale, z)
-    else:
-        standardise(X, r, scale, u)
-        fourier_row(u, omega, bias, D, z)
-
-
-@njit(cache=True, nogil=True)
-def margins(
-    X: Array, theta: Array, scale: Array, omega: Array, bias: Array, D: int, z: Array, u: Array
-) -> Array:
-    """f_r = w'z(x_r), with the parameters in theta (P + Q - 1,)."""
-    out = np.empty(X.shape[0])
-    for r in range(X.shape[0]):
-        feature_row(X, r, scale, omega, bias, D, z, u)
-        out[r] = dot(theta, z, z.size)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def ranks(
-    X: Array, theta: Array, scale: Array, omega: Array, bias: Array, D: int, z: Array, u: Array
-) -> Array:
-    """1 + #{q : w'z(x_r) > b_q}, int64, with the parameters in theta (P + Q - 1,)."""
-    out = np.empty(X.shape[0], np.int64)
-    for r in range(X.shape[0]):
-        feature_row(X, r, scale, omega, bias, D, z, u)
-        out[r] = count_above(dot(theta, z, z.size), theta, z.size)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def feature_rows(
-    X: Array, y: Array, scale: Array, omega: Array, bias: Array, D: int, z: Array, u: Array
-) -> Array:
-    """Rows (n, P + 1): features, padding, label."""
-    P = z.size
-    out = np.empty((X.shape[0], P + 1))
-    for r in range(X.shape[0]):
-        feature_row(X, r, scale, omega, bias, D, z, u)
-        for j in range(P):
-            out[r, j] = z[j]
-        out[r, P] = y[r]
-    return out
 
 
 @njit(cache=True, nogil=True)
@@ -240,18 +184,21 @@ def learn_rows(
     z: Array,
     u: Array,
     out: Array,
+    seen: Array,
 ) -> bool:
     """Predict each row into `out` (skipped when it is empty), then step on it.
 
     theta (3, P + Q - 1): current and served parameters, room for a gradient. A row is
     predicted with the standardisation before it, and learned with the one that includes
-    it. False, and nothing touched, when a row is bad.
+    it; its margins go into `seen` (n, Q - 1) unless that is empty. False, and nothing
+    touched, when a row is bad.
     """
     P = z.size
     if not good_rows(X, y, theta.shape[1] - P + 1):
         return False
     running = progress[CLOSED] == 0.0
-    if not running and omega.shape[0] == 0 and cache.shape[0] == 0:
+    plain = omega.shape[0] == 0 and cache.shape[0] == 0 and seen.shape[0] == 0
+    if plain and not running:
         _learn_plain_rows(X, y, theta, scale, progress, settings, z, out)
         return True
     current, predicting = theta[0], theta[int(settings[SERVED])]
@@ -263,6 +210,8 @@ def learn_rows(
             g, f = dots(predicting, current, z, P)
             if out.size > 0:
                 out[r] = count_above(g, predicting, P)
+            if seen.shape[0] > 0:
+                fill_margins(g, predicting, P, seen[r])
         if running:
             progress[COUNT] = add_row(X, r, progress[COUNT], scale)
             refresh(progress[COUNT], scale)

@@ -7,6 +7,7 @@ import numpy as np
 
 from anabranch.kernels import dsvor as loops
 from anabranch.kernels.checks import good_rows
+from anabranch.kernels.margins import feature_rows
 from anabranch.learners.inbox import Heard
 from anabranch.learners.ordinal import OrdinalLearner
 from anabranch.learners.settings import Settings
@@ -118,6 +119,17 @@ class BatchDSVOR(OrdinalLearner):
         self.learn(X, y)
         return predicted
 
+    def predict_then_learn_margins(self, X: Array, y: Array) -> tuple[Array, Array]:
+        """Predict the rows, with their margins (n, ranks - 1), then add them.
+
+        Raises
+        ------
+        SampleError
+            As `learn`.
+        """
+        scores = self.scores(X)
+        return self.predict_then_learn(X, y), scores
+
     def _shard(self) -> tuple[Array, Array]:
         if self._added:
             self._X = np.concatenate([self._X, *(X for X, _ in self._added)])
@@ -130,7 +142,7 @@ class BatchDSVOR(OrdinalLearner):
         X, y = self._shard()
         known = len(self._features)
         if known < len(X):
-            new = loops.feature_rows(X[known:], y[known:], *self._feature_arguments())
+            new = feature_rows(X[known:], y[known:], *self._feature_arguments())
             self._features = np.concatenate([self._features, new])
         return self._features
 

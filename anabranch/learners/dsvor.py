@@ -15,7 +15,8 @@ from anabranch.protocol import Array, State
 
 __all__ = ["DSVOR"]
 
-_UNUSED = np.empty(0, dtype=np.int64)
+_NO_RANKS = np.empty(0, dtype=np.int64)
+_NO_MARGINS = np.empty((0, 0))
 
 
 class DSVOR(OrdinalLearner):
@@ -120,11 +121,11 @@ class DSVOR(OrdinalLearner):
         wanted = self.settings.cache if self.settings.cache > 1 else 0
         self._cache: Array = np.zeros((wanted, self._width + 1))
 
-    def _learn(self, X: Array, y: Array, out: Array) -> None:
+    def _learn(self, X: Array, y: Array, out: Array, seen: Array = _NO_MARGINS) -> None:
         scale, turns, offsets, dimension, z, u = self._feature_arguments()
         learned = loops.learn_rows(
             X, y, self._theta, scale, self._progress, self._vector,
-            turns, offsets, dimension, self._cache, z, u, out,
+            turns, offsets, dimension, self._cache, z, u, out, seen,
         )  # fmt: skip
         if not learned:
             raise self._refuse(X, y)
@@ -139,7 +140,7 @@ class DSVOR(OrdinalLearner):
             changed then.
         """
         rows = self._rows(X)
-        self._learn(rows, self._labels(y, len(rows)), _UNUSED)
+        self._learn(rows, self._labels(y, len(rows)), _NO_RANKS)
 
     def predict_then_learn(self, X: Array, y: Array) -> Array:
         """Predict each row, then step on it; in one pass, (n,) int64.
@@ -153,6 +154,24 @@ class DSVOR(OrdinalLearner):
         out = np.empty(len(rows), dtype=np.int64)
         self._learn(rows, self._labels(y, len(rows)), out)
         return out
+
+    def predict_then_learn_margins(self, X: Array, y: Array) -> tuple[Array, Array]:
+        """As `predict_then_learn`, with each row's margins before it was learned.
+
+        Returns
+        -------
+        ranks (n,) int64, and margins (n, ranks - 1): those that `scores` would give
+
+        Raises
+        ------
+        SampleError
+            As `learn`.
+        """
+        rows = self._rows(X)
+        out = np.empty(len(rows), dtype=np.int64)
+        seen = np.empty((len(rows), self.ranks - 1))
+        self._learn(rows, self._labels(y, len(rows)), out, seen)
+        return out, seen
 
     def _after_combine(self, heard: Sequence[Heard], late: bool, settled: bool) -> None:
         """Let the served average follow the network where no row moves it."""

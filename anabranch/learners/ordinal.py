@@ -12,6 +12,7 @@ from anabranch.features.standardiser import Standardiser
 from anabranch.kernels import dsvor as loops
 from anabranch.kernels.checks import LIMIT, bounded
 from anabranch.kernels.lanes import padded
+from anabranch.kernels.margins import margins, ranks
 from anabranch.kernels.mixing import add, flush, pruned, scale
 from anabranch.kernels.moments import M2, MEAN
 from anabranch.kernels.ordinal import average, project
@@ -138,10 +139,8 @@ class OrdinalLearner(ABC):
             X has the wrong shape or a value that is not finite.
         """
         rows = self._finite_rows(X)
-        served = self._served()
-        f = loops.margins(rows, served, *self._feature_arguments())
-        margins: Array = f[:, None] - served[self._width :]
-        return margins
+        scores: Array = margins(rows, self._served(), *self._feature_arguments())
+        return scores
 
     def predict(self, X: Array) -> Array:
         """Predict ranks, (n,) int64 in 1..ranks, from X of (n, K).
@@ -151,8 +150,9 @@ class OrdinalLearner(ABC):
         SampleError
             X has the wrong shape or a value that is not finite.
         """
-        ranks: Array = loops.ranks(self._finite_rows(X), self._served(), *self._feature_arguments())
-        return ranks
+        rows = self._finite_rows(X)
+        predicted: Array = ranks(rows, self._served(), *self._feature_arguments())
+        return predicted
 
     # Exchange
 

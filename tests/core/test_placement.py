@@ -13,10 +13,13 @@ from anabranch.network import node_names
 from anabranch.packing import pack, pack_all, unpack, unpack_all
 from anabranch.placement import PLACEMENTS, Placement, PlacementRule
 from anabranch.protocol import Array, freeze
-from anabranch.stream import Block, Share
+from anabranch.stream import Apart, Block, Share
 
 FIRST = [1, 2, 7, 5, 3, 4, 6, 5, 3, 1, 0, 0]
 """Nodes of the first positions of partition p1 among eight nodes, by hash."""
+BY_ID = [2, 2, 1, 2, 1, 1, 0, 0, 1, 2, 0, 0]
+"""Nodes of the first ids among five nodes."""
+ARRAYS = ("X", "y", "positions", "held", "times")
 PARTS = ("p0", "p1", "p2", "p3", "p4")
 rules = st.sampled_from(PLACEMENTS)
 counts = st.integers(1, 12)
@@ -28,11 +31,13 @@ def block_of(
 ) -> Block:
     """A row's values tell its position; it is held back, and keyed, by its position too."""
     at = np.array(positions, dtype=np.int64)
+    times, kinds = freeze(at + 7), freeze((at % 3).astype(np.uint8))
     X = np.column_stack([at, -at]).astype(np.float64)
     return Block(
         part, 0, freeze(X), freeze(at % 5 + 1.0), freeze(at),
         keys=[nodes[(7 * p + 3) % len(nodes)] for p in positions],
         held=freeze(at % 3 == 0) if held else None,
+        times=times, apart=Apart(kinds, [f"id {p}" for p in positions], times),
     )  # fmt: skip
 
 
@@ -40,9 +45,12 @@ def cut(block: Block, ends: list[int]) -> list[Block]:
     edges = [0, *sorted(min(end, len(block.y)) for end in ends), len(block.y)]
     assert block.keys is not None
     assert block.held is not None
+    assert block.times is not None
+    assert block.apart is not None
     return [
         Block(block.partition, tick, block.X[a:b], block.y[a:b], block.positions[a:b],
-              block.keys[a:b], block.held[a:b])
+              block.keys[a:b], block.held[a:b], times=block.times[a:b],
+              apart=block.apart.rows(slice(a, b)))
         for tick, (a, b) in enumerate(pairwise(edges))
     ]  # fmt: skip
 
@@ -74,6 +82,16 @@ def test_every_row_goes_to_one_node_and_keeps_its_order(
         assert (share.y == share.positions % 5 + 1.0).all()
         assert share.held is not None
         assert (share.held == (share.positions % 3 == 0)).all()
+        assert share.times is not None
+        assert (share.times == share.positions + 7).all()
+        check_apart(share)
+
+
+def check_apart(share: Share) -> None:
+    assert share.apart is not None
+    assert share.apart.ids == [f"id {p}" for p in share.positions]
+    assert (share.apart.kinds == share.positions % 3).all()
+    assert (share.apart.times == share.positions + 7).all()
 
 
 @settings(deadline=None)
@@ -105,8 +123,11 @@ def test_feeds_and_fed_by_are_two_sides_of_one_relation(
 def test_shares_are_frozen(rule: PlacementRule, count: int, positions: list[int]) -> None:
     nodes = node_names(count)
     for share in Placement(nodes, rule, PARTS).shares(block_of(positions, nodes)).values():
-        kept = (share.X, share.y, share.positions, share.held)
+        assert share.apart is not None
+        kept = (share.X, share.y, share.positions, share.held, share.times)
         assert not any(array.flags.writeable for array in kept if array is not None)
+        assert not share.apart.kinds.flags.writeable
+        assert not share.apart.times.flags.writeable
         assert share.X.flags.c_contiguous
 
 
@@ -147,6 +168,19 @@ def test_what_cannot_be_placed_is_refused() -> None:
     bare = Block("p1", 0, np.zeros((1, 1)), np.ones(1), np.zeros(1, dtype=np.int64))
     with pytest.raises(ConfigurationError, match="by key"):
         placement.indices(bare)
+    with pytest.raises(ConfigurationError, match="by id"):
+        Placement(("a", "b"), "id", PARTS).indices(bare)
+
+
+def test_an_id_leads_to_one_node_from_whatever_partition() -> None:
+    nodes = node_names(5)
+    placement = Placement(nodes, "id", PARTS)
+    at = list(range(4000))
+    one, two = (placement.indices(block_of(order, nodes)) for order in (at, at[::-1]))
+    assert (one == two[::-1]).all()
+    assert np.abs(np.bincount(one) / 800 - 1.0).max() < 0.15
+    # Part of what a resumed job relies on: the same for ever, on every machine.
+    assert one[:12].tolist() == BY_ID
 
 
 @settings(deadline=None)
@@ -157,8 +191,11 @@ def test_a_share_survives_pickling(count: int, positions: list[int], held: bool)
     for share in Placement(nodes, "hash", PARTS).shares(block).values():
         again = pickle.loads(pickle.dumps(share))
         assert (again.partition, again.tick, again.node) == ("p1", 0, share.node)
-        for name in ("X", "y", "positions", "held"):
-            one, two = getattr(share, name), getattr(again, name)
+        assert share.apart is not None
+        assert share.apart.ids == again.apart.ids
+        pairs = [(getattr(share, n), getattr(again, n)) for n in ARRAYS]
+        pairs += [(getattr(share.apart, n), getattr(again.apart, n)) for n in ("kinds", "times")]
+        for one, two in pairs:
             assert (one is None) == (two is None)
             if one is not None:
                 assert (one.dtype, one.shape, one.tobytes()) == (

@@ -1,0 +1,177 @@
+"""A node's samples where labels come apart: predicted on arrival, learned with their labels."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise, repeat
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from anabranch.errors import SampleError
+from anabranch.late_labels import LateLabels, WaitingLabel, WaitingSample
+from anabranch.protocol import Array, NodeId, freeze
+from anabranch.stream import LABEL, SAMPLE, Apart, DeadLetter, Share
+from operators.node_plan import POOLED, NodePlan
+from operators.samples import Made, RowEvent, Samples, refused
+
+__all__ = ["LateSamples"]
+
+
+class LateSamples(Samples):
+    """Samples whose labels may come in records of their own.
+
+    A sample alone is predicted as it arrives, and waits. When its label comes, that prediction
+    is scored and the sample learned. A sample that finds its label waiting is predicted and
+    learned at once, as one that brought it. All rows in their order, whatever the shares.
+
+    Parameters
+    ----------
+    plan : the job's settings
+    node : this node's name
+    limit, wait_ms : as for `LateLabels`; the pooled companion, which gets the rows of all
+        nodes, lets as many wait as all nodes together
+    """
+
+    def __init__(self, plan: NodePlan, node: NodeId, limit: int, wait_ms: int | None) -> None:
+        super().__init__(plan, node)
+        nodes = len(plan.placement.nodes) if node == POOLED else 1
+        self.late = LateLabels(limit * nodes, wait_ms)
+
+    @override
+    def _take(self, round: int, share: Share) -> list[RowEvent]:
+        if share.apart is None:
+            return self._whole(round, share)
+        events: list[RowEvent] = []
+        for kind, rows in _runs(share.apart.kinds):
+            part = share.rows(rows)
+            if kind == SAMPLE:
+                events.extend(self._samples(round, part))
+            elif kind == LABEL:
+                events.extend(self._labels(part))
+            else:
+                events.extend(self.late.arrive(int(share.apart.times[rows].max())))
+                events.extend(self._whole(round, part))
+        return events
+
+    def _samples(self, round: int, share: Share) -> list[RowEvent]:
+        """Take samples alone, by turns those without a label here and those with one."""
+        apart: Any = share.apart
+        events: list[RowEvent] = []
+        start, count = 0, len(apart.ids)
+        while start < count:
+            end = start
+            while end < count and not self.late.has_label(apart.ids[end]):
+                end += 1
+            if end > start:
+                events.extend(self._predict(round, share.rows(slice(start, end))))
+            labels, letters = self._labels_here(apart, end)
+            events.extend(letters)
+            start = end + len(labels)
+            if labels:
+                found = replace(share.rows(slice(end, start)), y=freeze(np.array(labels)))
+                events.extend(self._whole(round, found))
+        return events
+
+    def _labels_here(self, apart: Apart, start: int) -> tuple[list[float], list[DeadLetter]]:
+        """Take out the labels that wait for the rows from `start` on, up to one without."""
+        labels: list[float] = []
+        letters: list[DeadLetter] = []
+        for row in range(start, len(apart.ids)):
+            letters.extend(self.late.arrive(int(apart.times[row])))
+            label = self.late.label_for(apart.ids[row])
+            if label is None:
+                break
+            labels.append(label.y)
+        return labels, letters
+
+    def _predict(self, round: int, share: Share) -> list[RowEvent]:
+        """Predict samples and let them wait, but for a second one of an id."""
+        apart: Any = share.apart
+        letters: list[RowEvent] = [*self.late.arrive(int(apart.times[0]))]
+        try:
+            local = None if self.local is None else self.local.predict(share.X)
+            made = Made(self.learner.predict(share.X), local, self._margins(share.X))
+        except SampleError as error:
+            return letters + self._one_by_one(self._predict, round, share, error)
+        fresh = np.ones(len(share.y), dtype=bool)
+        for row, (name, sample) in enumerate(_waiting(share, made)):
+            letters.extend(self.late.arrive(sample.time))
+            fresh[row] = not self.late.has_sample(name)
+            letters.extend(self.late.keep_sample(name, sample))
+        if not fresh.all():
+            share, made = share.rows(fresh), made.rows(fresh)
+        return [*(self._told(round, share, made) if len(share.y) else []), *letters]
+
+    def _labels(self, share: Share) -> list[RowEvent]:
+        """Take labels alone: learn the samples that wait for them, let the others wait."""
+        apart: Any = share.apart
+        events: list[RowEvent] = []
+        found: list[tuple[WaitingSample, float]] = []
+        columns = (apart.times.tolist(), share.positions.tolist(), share.y.tolist())
+        for name, time, position, y in zip(apart.ids, *columns, strict=True):
+            events.extend(self.late.arrive(time))
+            sample = self.late.sample_for(name)
+            if sample is None:
+                label = WaitingLabel(share.partition, position, time, y)
+                events.extend(self.late.keep_label(name, label))
+            else:
+                found.append((sample, y))
+        return events + (self._learn_late(found) if found else [])
+
+    def _learn_late(self, found: Sequence[tuple[WaitingSample, float]]) -> list[RowEvent]:
+        """Learn samples with their labels, and score what was predicted when they arrived."""
+        samples, share = [sample for sample, _ in found], _late_share(found)
+        try:
+            self._learn(share.X, share.y)
+        except SampleError as error:
+            if len(found) == 1:
+                return [refused(share, error)]
+            return [event for one in found for event in self._learn_late([one])]
+        if not self.plan.batch:
+            self.tally.add(share.y, np.array([sample.predicted for sample in samples]))
+        if self.local is not None and not self.plan.batch:
+            self.local_tally.add(share.y, np.array([sample.local for sample in samples]))
+        self._learned(share)
+        return []
+
+    @override
+    def last(self, round: int) -> list[RowEvent]:
+        unmatched = self.late.give_up()
+        return [*super().last(round), *([] if self.node == POOLED else unmatched)]
+
+    @override
+    def export(self) -> dict[str, Any]:
+        return {**super().export(), "late": self.late.export()}
+
+    @override
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        self.late.restore(state["late"])
+
+
+def _runs(kinds: Array) -> Iterator[tuple[int, slice]]:
+    """Give the runs of rows of one kind, in order."""
+    edges = [0, *(np.flatnonzero(np.diff(kinds)) + 1).tolist(), len(kinds)]
+    return ((int(kinds[start]), slice(start, end)) for start, end in pairwise(edges))
+
+
+def _waiting(share: Share, made: Made) -> Iterator[tuple[str, WaitingSample]]:
+    """Give each row as one that waits; with a copy of its features, not the whole block."""
+    apart: Any = share.apart
+    data, width = share.X.tobytes(), share.X.shape[1] * share.X.itemsize
+    local = repeat(None) if made.local is None else made.local.tolist()
+    columns = (apart.ids, share.positions.tolist(), apart.times.tolist(), made.predicted.tolist())
+    for row, (name, position, time, guess, other) in enumerate(zip(*columns, local)):  # noqa: B905
+        x = data[row * width : (row + 1) * width]
+        yield name, WaitingSample(share.partition, position, time, x, guess, other)
+
+
+def _late_share(found: Sequence[tuple[WaitingSample, float]]) -> Share:
+    """Give samples and their labels as a share; its partition is the first one's."""
+    first = found[0][0]
+    X = np.frombuffer(b"".join([sample.x for sample, _ in found])).reshape(len(found), -1)
+    y = freeze(np.array([label for _, label in found]))
+    positions = np.array([sample.position for sample, _ in found])
+    times = np.array([sample.time for sample, _ in found])
+    return Share(first.partition, -1, X, y, positions, times=times)

@@ -1,0 +1,173 @@
+"""A node's samples: predicted, scored, then learned, by its learner and its companion."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from anabranch.errors import SampleError
+from anabranch.evaluation import restore_tally, tally_for
+from anabranch.protocol import Array, Learner, Margins, NodeId
+from anabranch.stream import DeadLetter, Predictions, Share, row_text
+from operators.node_plan import POOLED, NodePlan
+
+__all__ = ["Made", "RowEvent", "Samples", "refused"]
+
+RowEvent = Predictions | DeadLetter
+
+
+class Made(NamedTuple):
+    """What was predicted for some rows: by the learner, with its margins, and its companion."""
+
+    predicted: Array
+    local: Array | None = None
+    margins: Array | None = None
+
+    def rows(self, rows: Array) -> "Made":
+        """Give some rows: an array of indices or truth values."""
+        return Made(*(None if array is None else array[rows] for array in self))  # type: ignore[arg-type]
+
+
+class Samples:
+    """A node's learner, its companion that hears nobody, their scores, and the rows held back.
+
+    Parameters
+    ----------
+    plan : the job's settings
+    node : this node's name
+    """
+
+    def __init__(self, plan: NodePlan, node: NodeId) -> None:
+        self.plan = plan
+        self.node = node
+        self.rows = 0
+        self.kept: list[Share] = []
+        self._adopt(plan.make(node))
+        self.local = plan.make(node) if plan.local and plan.neighbours(node) else None
+        # The pooled companion's window covers as much as all nodes' together.
+        window = plan.window * (len(plan.placement.nodes) if node == POOLED else 1)
+        self.tally = tally_for(plan.task, ranks=plan.ranks, window=window)
+        self.local_tally = tally_for(plan.task, ranks=plan.ranks, window=plan.window)
+
+    def _adopt(self, learner: Learner) -> None:
+        self.learner = learner
+        wanted = self.plan.margins and isinstance(learner, Margins)
+        self._sure: Margins | None = learner if wanted else None  # type: ignore[assignment]
+
+    def take(self, round: int, share: Share) -> list[RowEvent]:
+        """Predict, score, then learn the rows of a share, but for those held back."""
+        if share.held is not None:
+            if share.held.any():
+                self.kept.append(share.rows(share.held))
+            share = share.rows(~share.held)
+        events = self._take(round, share) if len(share.y) else []
+        # The sample's own node has told; the pooled companion would tell it twice.
+        return [] if self.node == POOLED else events
+
+    def _take(self, round: int, share: Share) -> list[RowEvent]:
+        return self._whole(round, share)
+
+    def _whole(self, round: int, share: Share) -> list[RowEvent]:
+        try:
+            made = self._predict_then_learn(share.X, share.y)
+        except SampleError as error:
+            return self._one_by_one(self._whole, round, share, error)
+        self._learned(share)
+        return self._told(round, share, made)
+
+    def _one_by_one(
+        self,
+        act: Callable[[int, Share], list[RowEvent]],
+        round: int,
+        share: Share,
+        error: SampleError,
+    ) -> list[RowEvent]:
+        """Act on each row of a refused share alone, which tells the bad ones from the good."""
+        if len(share.y) == 1:
+            return [refused(share, error)]
+        one_each = (share.rows(slice(i, i + 1)) for i in range(len(share.y)))
+        return [event for single in one_each for event in act(round, single)]
+
+    def _predict_then_learn(self, X: Array, y: Array) -> Made:
+        if self.plan.batch:
+            self._learn(X, y)
+            return Made(y)
+        margins = None
+        if self._sure is not None:
+            predicted, margins = self._sure.predict_then_learn_margins(X, y)
+        else:
+            predicted = self.learner.predict_then_learn(X, y)
+        self.tally.add(y, predicted)
+        if self.local is not None:
+            self.local_tally.add(y, self.local.predict_then_learn(X, y))
+        return Made(predicted, None, margins)
+
+    def _learn(self, X: Array, y: Array) -> None:
+        self.learner.learn(X, y)
+        if self.local is not None:
+            self.local.learn(X, y)
+
+    def _learned(self, share: Share) -> None:
+        self.rows += len(share.y)
+        if self.plan.batch:
+            self.kept.append(share)
+
+    def _margins(self, X: Array) -> Array | None:
+        return None if self._sure is None else self._sure.scores(X)
+
+    def _told(self, round: int, share: Share, made: Made) -> list[RowEvent]:
+        """Give the predictions for a share, where they are wanted; a batch job makes none."""
+        if not self.plan.predictions or self.plan.batch:
+            return []
+        return [self._predictions(round, share, made)]
+
+    def _predictions(self, round: int, share: Share, made: Made) -> Predictions:
+        return Predictions(
+            self.node, round, share.partition, share.positions, share.y, made.predicted,
+            margins=made.margins, times=share.times,
+        )  # fmt: skip
+
+    def last(self, round: int) -> list[RowEvent]:
+        """Give what is told when the node has done: what it predicts for the rows held back."""
+        if not self.plan.predictions or self.node == POOLED:
+            return []
+        events: list[RowEvent] = []
+        for share in (s for s in self.kept if s.held is not None):
+            made = Made(self.learner.predict(share.X), None, self._margins(share.X))
+            events.append(replace(self._predictions(round, share, made), held=True))
+        return events
+
+    def score(self, learner: Learner, *, held: bool) -> Any:
+        """Score a learner on the rows held back, or on the shard; None where there are none."""
+        shares = [share for share in self.kept if (share.held is not None) == held]
+        if not shares:
+            return None
+        tally = tally_for(self.plan.task, ranks=self.plan.ranks, window=1)
+        for share in shares:
+            tally.add(share.y, learner.predict(share.X))
+        return tally.totals()
+
+    def export(self) -> dict[str, Any]:
+        """Give the state for a snapshot, but for `rows`; nothing in it changes afterwards."""
+        return {
+            "learner": self.learner.export(),
+            "local": None if self.local is None else self.local.export(),
+            "tally": self.tally.export(),
+            "local_tally": self.local_tally.export(),
+            "kept": list(self.kept),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what `export` gave."""
+        self._adopt(self.plan.restore(state["learner"]))
+        if self.local is not None and state["local"] is not None:
+            self.local = self.plan.restore(state["local"])
+        self.tally = restore_tally(state["tally"])
+        self.local_tally = restore_tally(state["local_tally"])
+        self.kept = list(state["kept"])
+
+
+def refused(share: Share, error: SampleError) -> DeadLetter:
+    """Give the dead letter of a share's only row, which a learner refused."""
+    time = None if share.times is None else int(share.times[0])
+    where = (share.partition, share.partition, int(share.positions[0]))
+    return DeadLetter("refused", str(error), *where, row_text(share.X[0].tolist()), time=time)
