@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from anabranch.protocol import Message, NodeId
 from anabranch.stream import End, Share
+from operators.gossip import Gossip, with_news
 from operators.items import Ack, Done, Outgoing, Parcel
 from operators.node_core import Event, NodeCore
 from operators.node_plan import NodePlan, reports_at
@@ -23,13 +24,18 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
     """Learn what arrives, then exchange with whoever was heard lately.
 
     A neighbour silent for `stale_after` is left out and taken back when it speaks again.
-    A node without samples exchanges every `idle_every`. When all partitions have ended, a
-    node goes on for diameter + final rounds, each as soon as its live neighbours have
-    spoken, then says that it is done: its last parameters stand for good.
+    A node without samples exchanges every `idle_every`. When all partitions have ended, and
+    every other site has or is silent too, a node goes on for diameter + final rounds, each as
+    soon as its live neighbours have spoken, then says that it is done: its last parameters
+    stand for good.
+
+    Other sites read the newest parcel only, so what goes there must stand on its own: where
+    sites are, a node whose parameters have not moved speaks in full twice every `stale_after`.
     """
 
     def __init__(self, plan: NodePlan, node: NodeId, state: dict[str, Any] | None) -> None:
         self.core = NodeCore(plan, node, state["core"] if state else None)
+        self.gossip = Gossip.of(plan, node, state)
         self.plan = plan
         self.feeds = plan.feeds(node)
         self.round = 0
@@ -42,6 +48,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.finished: set[NodeId] = set()
         self.remaining = plan.weights.graph.diameter + plan.final_rounds
         self.exchanged_at = datetime.now(UTC)
+        self.spoke_at = datetime.min.replace(tzinfo=UTC)
         self._rebuilt = state is not None
         if state:
             self._restore(state)
@@ -56,11 +63,17 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
                 events.extend(self._learn(value))
             else:
                 self.ends[value.partition] = value.last_tick
+        if self._all_learned():
+            self.gossip.end(max(self.ends.values(), default=-1))
         while self._ended() and self._all_live_spoke():
             events.extend(self._wind_down())
         return events, self.RETAIN
 
     def _receive(self, parcel: Parcel) -> None:
+        if parcel.news:
+            self.gossip.hear(parcel.news)
+        if parcel.round < 0:
+            return
         self.heard_at[parcel.sender] = datetime.now(UTC)
         self.news.add(parcel.sender)
         if parcel.last:
@@ -71,7 +84,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
             self.heard.pop(parcel.sender, None)
 
     def _learn(self, share: Share) -> list[Event]:
-        if share.tick <= self.learned.get(share.partition, -1):
+        if share.tick <= self._last(share.partition):
             return []
         self.learned[share.partition] = share.tick
         events = self.core.learn(self.round, [share])
@@ -81,11 +94,23 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
             events.append(Ack(self.core.node, share.tick, share.partition))
         return events
 
+    def _last(self, part: str) -> int:
+        return self.learned.get(part, self.plan.before(part))
+
+    def _send(self, must: bool = False) -> list[Event]:
+        now = datetime.now(UTC)
+        if self.plan.elsewhere and now >= self.spoke_at + self.plan.stale_after / 2:
+            must = True
+        sent = self.core.send(self.round, must)
+        if not any(isinstance(o, Outgoing) and o.parcel.unchanged for o in sent):
+            self.spoke_at = now
+        return with_news(sent, self.gossip.beat(self.round))
+
     def _exchange(self) -> list[Event]:
         events: list[Event] = []
         inbox: dict[NodeId, Message] = {}
         if self.plan.policy.exchanges(self.round):
-            events.extend(self.core.send(self.round))
+            events.extend(self._send())
             inbox = {n: self.heard[n] for n in self._live() if n in self.heard}
         events.extend(self.core.combine(self.round, inbox))
         if reports_at(self.round, self.plan.report_every):
@@ -104,11 +129,14 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         ]
 
     def _ended(self) -> bool:
-        return (
-            not self.done
-            and self.plan.last_round(self.ends) is not None
-            and all(self.learned.get(part, -1) >= self.ends[part] for part in self.feeds)
-        )
+        """Tell whether nothing more is to come, here or from a site that lives."""
+        if self.done or not self._all_learned():
+            return False
+        return not self.gossip.awaits(datetime.now(UTC) - self.plan.stale_after)
+
+    def _all_learned(self) -> bool:
+        here = self.plan.ended(self.ends)
+        return here and all(self._last(part) >= self.ends[part] for part in self.feeds)
 
     def _all_live_spoke(self) -> bool:
         return (self.news | self.finished).issuperset(self._live())
@@ -128,7 +156,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
     def _last_words(self) -> list[Event]:
         return [
             replace(o, parcel=replace(o.parcel, last=True))
-            for o in self.core.send(self.round)
+            for o in self._send(must=bool(self.plan.elsewhere))
             if isinstance(o, Outgoing)
         ]
 
@@ -163,6 +191,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
             "ends": dict(self.ends),
             "heard": dict(self.heard),
             "finished": sorted(self.finished),
+            "sites": self.gossip.export(),
         }
 
     def _restore(self, state: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from anabranch.protocol import NodeId
 from operators.hub import Hub
-from operators.items import Outgoing
+from operators.items import Hello, Outgoing
 from operators.post import Bundle, post_keys
 from operators.routing import key_hash
 from operators.thread_state import keep_thread_state
@@ -54,13 +54,18 @@ class _Source(StatelessSourcePartition[tuple[str, Bundle]]):
         self._queue = hub.queue(worker)
         self._posts = post_keys(workers)
         self._worker_of = {node: key_hash(key) % workers for node, key in keys.items()}
+        mine = [node for node, home in self._worker_of.items() if home == worker]
+        self._hellos: Bundle = [(Hello(node), [node]) for node in mine]
+        self._worker = worker
         self._idle = 0
 
     @override
     def next_batch(self) -> list[tuple[str, Bundle]]:
         if self._hub.stopping:
             raise StopIteration
-        bundles: dict[int, Bundle] = {}
+        # A node without samples would not know its name, and its neighbours wait for it.
+        bundles: dict[int, Bundle] = {self._worker: self._hellos} if self._hellos else {}
+        self._hellos = []
         for _ in range(len(self._queue)):
             outgoing = self._queue.popleft()
             for worker, receivers in self._split(outgoing).items():

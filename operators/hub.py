@@ -1,13 +1,29 @@
 """What the workers of one process share: queues, acknowledgements, the signs to stop."""
 
-from collections import deque
-from collections.abc import Iterable, Mapping
-from threading import Event
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Event, Lock
+from typing import NamedTuple
 
+from anabranch.errors import AnabranchError
+from anabranch.letters import SiteNews
 from anabranch.protocol import NodeId
 from operators.items import Outgoing
 
-__all__ = ["Hub"]
+__all__ = ["PARAMETERS", "Heard", "Hub"]
+
+PARAMETERS = "\0parameters"
+"""Stands among the partitions for the letters of other sites; no partition has such a name."""
+
+
+class Heard(NamedTuple):
+    """The newest round heard of a site, -1 for none, when (monotonic, s), and whether it ends."""
+
+    round: int
+    at: float
+    ended: bool = False
 
 
 class Hub:
@@ -21,6 +37,12 @@ class Hub:
     process, processes : this process's number, and how many there are
     workers : workers a process
     fed : for each partition, who acknowledges its ticks
+
+    Attributes
+    ----------
+    sites : what was heard of each other site, for the status
+    refused : how many messages of neighbours were refused, by reason
+    failure : why a source cannot go on, for good
     """
 
     def __init__(
@@ -33,8 +55,12 @@ class Hub:
         self.halt = Event()
         self.drain = Event()
         self.bad_input: str | None = None
+        self.failure: str | None = None
         self.rows = 0
         self.restored = 0
+        self.sites: dict[str, Heard] = {}
+        self.refused: Counter[str] = Counter()
+        self._lock = Lock()
         self._queues: dict[int, deque[Outgoing]] = {}
 
     def queue(self, worker: int) -> deque[Outgoing]:
@@ -51,6 +77,40 @@ class Hub:
     def slowest(self, partition: str) -> int:
         """Give the last tick of a partition that every node has done with, or -1."""
         return min(self._acks[partition].values())
+
+    def expect(self, sites: Iterable[str]) -> None:
+        """Name the other sites; they are silent from now until they are heard."""
+        self.sites = dict.fromkeys(sites, Heard(-1, time.monotonic()))
+
+    def begin(self, partition: str, before: int) -> None:
+        """Let a partition's ticks start after `before`."""
+        for node in self._acks[partition]:
+            self.acknowledge(node, before, partition)
+
+    def hear(self, sender: str, news: Mapping[str, SiteNews]) -> None:
+        """Note what a letter from a site tells of it and of others."""
+        now = time.monotonic()
+        with self._lock:
+            for site in self.sites:
+                known = self.sites[site]
+                heard = news.get(site, SiteNews(known.round))
+                ended = known.ended or heard.last_tick is not None
+                if site == sender or heard.round > known.round or ended > known.ended:
+                    self.sites[site] = Heard(max(heard.round, known.round), now, ended)
+
+    def refuse(self, reason: str) -> None:
+        """Count a message that was refused."""
+        with self._lock:
+            self.refused[reason] += 1
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Note why a source cannot go on before the engine, which may lose it, is told."""
+        try:
+            yield
+        except AnabranchError as error:
+            self.failure = self.failure or str(error)
+            raise
 
     @property
     def stopping(self) -> bool:

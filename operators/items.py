@@ -1,13 +1,17 @@
 """What the node operator emits and what travels back to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from anabranch.letters import SiteNews
 from anabranch.packing import pack_all, unpack_all
 from anabranch.protocol import Array, Message, NodeId, State
 
-__all__ = ["Ack", "Done", "Final", "Outgoing", "Parcel", "Report"]
+__all__ = ["NO_NEWS", "Ack", "Done", "Final", "Hello", "Outgoing", "Parcel", "Report"]
+
+NO_NEWS: Mapping[str, SiteNews] = {}
+"""What nodes tell of sites in a job of one site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +20,8 @@ class Parcel:
 
     `message` is None when the node does not act in this round; `unchanged` says that the
     receiver's last message from this sender still stands; `last` that it will stand for good,
-    since the sender has performed its last round (asynchronous).
+    since the sender has performed its last round (asynchronous). `news` is what the sender
+    knows of the sites; a parcel of round -1 carries nothing else.
     """
 
     sender: NodeId
@@ -24,17 +29,33 @@ class Parcel:
     message: Message | None
     unchanged: bool = False
     last: bool = False
+    news: Mapping[str, SiteNews] = field(default_factory=lambda: NO_NEWS)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as plain values: parcels cross processes by the thousand."""
         message = self.message
         packed = None if message is None else (pack_all(message.arrays), message.to)
-        return _unpack_parcel, (self.sender, self.round, packed, self.unchanged, self.last)
+        flags = (self.unchanged, self.last)
+        return _unpack_parcel, (self.sender, self.round, packed, *flags, self.news or NO_NEWS)
 
 
-def _unpack_parcel(sender: NodeId, round: int, packed: Any, unchanged: bool, last: bool) -> Parcel:
+def _unpack_parcel(
+    sender: NodeId,
+    round: int,
+    packed: Any,
+    unchanged: bool,
+    last: bool,
+    news: Mapping[str, SiteNews] = NO_NEWS,
+) -> Parcel:
     message = None if packed is None else Message(unpack_all(packed[0]), packed[1])
-    return Parcel(sender, round, message, unchanged, last)
+    return Parcel(sender, round, message, unchanged, last, news)
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """Tells a node its name, before anything else need come for it."""
+
+    node: NodeId
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The whole loop as one operator: blocks in; scores, models, predictions, dead letters out."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from anabranch.placement import Placement
 from anabranch.stream import Block, DeadLetter, End, Predictions
 from operators.coordinator import COORDINATOR, Coordinator
 from operators.feedback import FeedbackSink, FeedbackSource
-from operators.hub import Hub
+from operators.hub import PARAMETERS, Hub
 from operators.items import Ack, Final
 from operators.node import NodesOut, nodes
 from operators.node_plan import POOLED, NodePlan
@@ -23,6 +23,7 @@ from operators.post import deliver
 from operators.process_sink import ProcessSink, process_key
 from operators.routing import balanced_keys, worker_of
 from operators.scoring import SCORES, Scoring
+from operators.sites import ParameterLink, letters_in, letters_out
 
 __all__ = ["LearnOut", "learn_on_network", "make_hub"]
 
@@ -49,6 +50,7 @@ def learn_on_network(
     pooled: bool = False,
     ticks_ahead: int = 16,
     stop_at_bad_input: bool = False,
+    link: ParameterLink | None = None,
 ) -> LearnOut:
     """Add nodes that learn from a source and exchange parameters to a dataflow.
 
@@ -59,24 +61,21 @@ def learn_on_network(
     hub : this process's own; `hub.drain` ends the flow with a final snapshot
     pooled : whether one more node, without neighbours, learns from all rows
     ticks_ahead : ticks a partition may run beyond the slowest node
+    link : the way to nodes that other sites host; the plan's placement then names the nodes
+        of this site, and its weights those of all
 
     Raises
     ------
     ConfigurationError
-        A node has the name of the pooled companion.
+        A node has the name of the pooled companion, or the link does not fit the plan.
 
     Notes
     -----
     In synchronous mode the learners end bit for bit as `anabranch.simulate` leaves them,
-    whatever the number of workers and processes, and across crash and resume. The flow
-    ends when the source does.
+    whatever the number of workers, processes and sites, and across crash and resume. The
+    flow ends when the sources of all sites do.
     """
-    if POOLED in plan.placement.nodes:
-        raise ConfigurationError(
-            f"network.nodes names {POOLED!r}, which is the companion's name; allowed: any other"
-        )
-    # A node must acknowledge before a partition has run out of ticks to emit.
-    plan = replace(plan, ack_every=max(1, ticks_ahead // _ACKS))
+    plan = _prepared(plan, link, hub, ticks_ahead)
     placement = plan.placement
     members = (*placement.nodes, *((POOLED,) if pooled else ()))
     keys = balanced_keys(members)
@@ -84,15 +83,31 @@ def learn_on_network(
     blocks = op.input("source", flow, PacedSource(source, hub, ticks_ahead, homes))
     placed = place("place", blocks, placement, keys, hub, stop_at_bad_input)
     parcels = deliver("post", op.input("feedback", flow, FeedbackSource(hub, keys)), keys)
-    out = nodes("nodes", op.merge("inbox", placed.shares, parcels), plan, hub)
-    op.output("exchange", out.outgoing, FeedbackSink(hub))
+    mail = [letters_in(flow, link, plan, keys, hub, ticks_ahead)] if link else []
+    inbox = op.merge("inbox", placed.shares, parcels, *(m.parcels for m in mail))
+    out = nodes("nodes", inbox, plan, hub)
+    stay = letters_out(out.outgoing, link, plan, hub) if link else out.outgoing
+    op.output("exchange", stay, FeedbackSink(hub))
     _tell_processes(out, len(members), hub)
+    dead = op.flat_map_batch("count_refused", out.dead, _counter(hub))
     return LearnOut(
         _scored(out, plan, len(placement.nodes)),
         out.finals,
         out.predictions,
-        op.merge("all_dead", placed.dead, out.dead),
+        op.merge("all_dead", placed.dead, dead, *(m.dead for m in mail)),
     )
+
+
+def _prepared(plan: NodePlan, link: ParameterLink | None, hub: Hub, ticks_ahead: int) -> NodePlan:
+    if POOLED in plan.placement.nodes:
+        raise ConfigurationError(
+            f"network.nodes names {POOLED!r}, which is the companion's name; allowed: any other"
+        )
+    plan = link.spread(plan) if link else plan
+    for part in plan.begins:
+        hub.begin(part, plan.before(part))
+    # A node must acknowledge before a partition has run out of ticks to emit.
+    return replace(plan, ack_every=max(1, ticks_ahead // _ACKS))
 
 
 def make_hub(
@@ -106,7 +121,7 @@ def make_hub(
     """Make a process's hub for `learn_on_network`; the numbers as Bytewax is started with."""
     extra = (POOLED,) if pooled else ()
     fed = {part: (*placement.fed_by(part), *extra) for part in placement.partitions}
-    return Hub(process, processes, workers, fed)
+    return Hub(process, processes, workers, fed | {PARAMETERS: placement.nodes})
 
 
 def _home(placement: Placement, partition: str, hub: Hub) -> int:
@@ -131,6 +146,16 @@ def _tell_processes(out: NodesOut, members: int, hub: Hub) -> None:
     acks = op.flat_map_batch("acks_to_all", out.acks, to_all)
     stops = op.flat_map_batch("halt_to_all", halts, halt_all)
     op.output("processes", op.merge("signals", acks, stops), ProcessSink(hub))
+
+
+def _counter(hub: Hub) -> Callable[[list[DeadLetter]], list[DeadLetter]]:
+    def count(items: list[DeadLetter]) -> list[DeadLetter]:
+        for letter in items:
+            if letter.reason == "refused_message":
+                hub.refuse(letter.reason)
+        return items
+
+    return count
 
 
 def _scored(out: NodesOut, plan: NodePlan, count: int) -> Stream[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing_extensions import override
 from anabranch.stream import DeadLetter, End, Predictions, Share
 from operators.asynchronous import AsynchronousNode
 from operators.hub import Hub
-from operators.items import Ack, Done, Final, Outgoing, Parcel, Report
+from operators.items import Ack, Done, Final, Hello, Outgoing, Parcel, Report
 from operators.node_core import Event
 from operators.node_plan import POOLED, NodePlan
 from operators.synchronous import SynchronousNode
@@ -37,7 +37,7 @@ class NodesOut:
 
 
 class _Named(StatefulBatchLogic[Any, Event, Any]):
-    """Bytewax does not tell a logic its key: the first share or end says which node it is.
+    """Bytewax does not tell a logic its key: a hello, a share or an end says which node it is.
 
     Parcels that arrive before it wait.
     """
@@ -66,7 +66,7 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
             self._inner = self._kind(self._plan, name, None)
         core = self._inner.core
         before = core.rows
-        result = self._inner.on_batch(values)
+        result = self._inner.on_batch([v for v in values if type(v) is not Hello])
         self._hub.rows += core.rows - before if core.node != POOLED else 0
         return result  # type: ignore[no-any-return]
 
@@ -96,7 +96,7 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
 
 @operator
 def nodes(
-    step_id: str, up: KeyedStream[Share | End | list[Parcel]], plan: NodePlan, hub: Hub
+    step_id: str, up: KeyedStream[Share | End | list[Parcel | Hello]], plan: NodePlan, hub: Hub
 ) -> NodesOut:
     """Run one logical node a key.
 

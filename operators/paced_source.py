@@ -66,7 +66,8 @@ class _PacedPartition(StatefulSourcePartition[Block | End, Any]):
 
     def _pull(self) -> list[Block | End]:
         try:
-            return self._inner.next_batch()
+            with self._hub.telling():
+                return self._inner.next_batch()
         except StopIteration:
             self._ended = True
             return []
@@ -110,5 +111,6 @@ class PacedSource(FixedPartitionedSource[Block | End, Any]):
 
     @override
     def build_part(self, step_id: str, for_part: str, resume_state: Any | None) -> _PacedPartition:
-        part = self.inner.build_part(step_id, for_part, resume_state)
+        with self.hub.telling():
+            part = self.inner.build_part(step_id, for_part, resume_state)
         return _PacedPartition(part, for_part, self.hub, self.ticks_ahead)  # type: ignore[arg-type]

@@ -9,15 +9,15 @@ from bytewax.operators import KeyedStream, StatefulBatchLogic
 from typing_extensions import override
 
 from anabranch.protocol import NodeId
-from operators.items import Parcel
+from operators.items import Hello, Parcel
 from operators.routing import key_hash
 
 __all__ = ["Bundle", "deliver", "post_keys"]
 
-Bundle = list[tuple[Parcel, list[NodeId]]]
+Bundle = list[tuple[Parcel | Hello, list[NodeId]]]
 """Parcels and those of their receivers that live on one worker."""
 
-Letters = tuple[str, list[Parcel]]
+Letters = tuple[str, list[Parcel | Hello]]
 """A node's routing key, and what came for it."""
 
 
@@ -44,7 +44,7 @@ class _Sorter(StatefulBatchLogic[Bundle, Letters, None]):
 
     @override
     def on_batch(self, values: list[Bundle]) -> tuple[Iterable[Letters], bool]:
-        letters: dict[NodeId, list[Parcel]] = {}
+        letters: dict[NodeId, list[Parcel | Hello]] = {}
         for bundle in values:
             for parcel, receivers in bundle:
                 for receiver in receivers:
@@ -59,7 +59,7 @@ class _Sorter(StatefulBatchLogic[Bundle, Letters, None]):
 @operator
 def deliver(
     step_id: str, up: KeyedStream[Bundle], keys: dict[str, str]
-) -> KeyedStream[list[Parcel]]:
+) -> KeyedStream[list[Parcel | Hello]]:
     """Carry bundles to their worker and sort them by receiver.
 
     A parcel crosses to another process once, however many of its receivers live there.

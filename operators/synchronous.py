@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from anabranch.protocol import Message, NodeId
 from anabranch.stream import End, Share
+from operators.gossip import Gossip, with_news
 from operators.items import Ack, Done, Outgoing, Parcel
 from operators.node_core import Event, NodeCore
 from operators.node_plan import NodePlan, reports_at
@@ -24,11 +25,16 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
     Nothing depends on the order of arrival: shares wait by (tick, partition), parcels by
     (round, sender); parcels of rounds already passed are ignored. A node rebuilt from a
     snapshot sends its last two broadcasts again, since neighbours, rebuilt from the same
-    snapshot, are at most one exchange apart.
+    snapshot, are at most one exchange apart. What other sites sent since is read again from
+    where the snapshot left off.
+
+    The last round is known when all sites are known to end. That is told to the neighbours
+    as soon as it is heard, since there may be no other round in which to tell it.
     """
 
     def __init__(self, plan: NodePlan, node: NodeId, state: dict[str, Any] | None) -> None:
         self.core = NodeCore(plan, node, state["core"] if state else None)
+        self.gossip = Gossip.of(plan, node, state)
         self.plan = plan
         self.feeds = plan.feeds(node)
         self.round = 0
@@ -45,19 +51,28 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
 
     @override
     def on_batch(self, values: list[Incoming]) -> tuple[Iterable[Event], bool]:
+        news = False
         for value in values:
             if isinstance(value, Parcel):
-                self._receive(value)
+                news |= self._receive(value)
             elif isinstance(value, Share):
                 if value.tick >= self.round:
                     self.shares.setdefault(value.tick, {})[value.partition] = value
             else:
                 self.ends[value.partition] = value.last_tick
-        return self._advance(), self.RETAIN
+        if self.plan.ended(self.ends):
+            news |= self.gossip.end(max(self.ends.values(), default=-1))
+        return [*(self._spread() if news else ()), *self._advance()], self.RETAIN
 
-    def _receive(self, parcel: Parcel) -> None:
+    def _receive(self, parcel: Parcel) -> bool:
         if parcel.round >= self.round:
             self.inbox.setdefault(parcel.round, {})[parcel.sender] = parcel
+        return self.gossip.hear(parcel.news) if parcel.news else False
+
+    def _spread(self) -> list[Event]:
+        """Tell the neighbours which sites end, apart from any round."""
+        word = Parcel(self.core.node, -1, None, True, news=self.gossip.tell(self.round))
+        return [Outgoing(word, self.core.neighbours)]
 
     def _advance(self) -> list[Event]:
         events: list[Event] = []
@@ -75,8 +90,11 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         return events
 
     def _past_the_end(self) -> bool:
-        last = self.plan.last_round(self.ends)
-        return last is not None and self.round > last
+        known = self.plan.ended(self.ends) and self.gossip.ended
+        return known and self.round > self._surely()
+
+    def _surely(self) -> int:
+        return self.plan.surely(self.ends, self.gossip.last_ticks)
 
     def _tick_is_here(self) -> bool:
         """Tell whether every feed gave its share of this tick, and the round is to be.
@@ -85,20 +103,23 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         has another round; a tick somewhere shows in a neighbour's parcel.
         """
         here = self.shares.get(self.round, {})
-        given = all(
-            part in here or self.round > self.ends.get(part, self.round) for part in self.feeds
-        )
+        given = all(part in here or self._without(part) for part in self.feeds)
         return given and (
             bool(here)
-            or self.round <= self.plan.surely(self.ends)
+            or self.round <= self._surely()
             or any(round >= self.round for round in self.inbox)
         )
+
+    def _without(self, part: str) -> bool:
+        """Tell whether a partition has no tick of this round: it ended, or joins later."""
+        before, last = self.plan.before(part), self.ends.get(part, self.round)
+        return self.round > last or self.round <= before
 
     def _learn_and_send(self) -> list[Event]:
         here = self.shares.pop(self.round, {})
         events = self.core.learn(self.round, [here[part] for part in sorted(here)])
         if self.plan.policy.exchanges(self.round):
-            sent = self.core.send(self.round)
+            sent = with_news(self.core.send(self.round), self.gossip.tell(self.round))
             previous = [o for o in self.sent if o.parcel.round == self._last_sent()]
             self.sent = previous + [o for o in sent if isinstance(o, Outgoing)]
             events.extend(sent)
@@ -152,6 +173,8 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
     def on_notify(self) -> tuple[Iterable[Event], bool]:
         self._rebuilt = False
         again: list[Event] = [Ack(self.core.node, self.round - 1), *self.sent]
+        if self.gossip.last_ticks:
+            again.extend(self._spread())
         if self.done:
             again.append(Done(self.core.node))
         return again + self._advance(), self.RETAIN
@@ -167,6 +190,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
             "inbox": {round: dict(parcels) for round, parcels in self.inbox.items()},
             "heard": dict(self.heard),
             "sent": list(self.sent),
+            "sites": self.gossip.export(),
         }
 
     def _restore(self, state: dict[str, Any]) -> None:

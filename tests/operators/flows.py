@@ -64,7 +64,7 @@ def _tick(source, placement, number):
     for part, total in enumerate(source.rows):
         start = number * source.per_tick
         count = min(source.per_tick, total - start)
-        if count > 0:
+        if count > 0 and number >= source.begins.get(source.names[part], 0):
             X, y = rows(part, start, count)
             positions = np.arange(start, start + count)
             block = Block(source.names[part], number, X, y, positions)

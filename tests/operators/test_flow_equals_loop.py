@@ -53,7 +53,7 @@ def test_event_triggered_exchange_sends_less_and_still_learns():
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
-    "rows", [[60, 0, 35, 10, 60, 7, 21], [3, 90], [5] * 16, [0, 0, 40]], ids=str
+    "rows", [[60, 0, 35, 10, 60, 7, 21], [3, 90], [90, 90], [5] * 16, [0, 0, 40]], ids=str
 )
 def test_a_node_waits_for_its_own_partitions_only(workers, rows):
     # More partitions than nodes, fewer, and empty ones: some nodes have no feed at all.

@@ -73,7 +73,7 @@ class ToyPartition(StatefulSourcePartition):
 
     def __init__(self, source, name, state):
         self.source, self.name = source, name
-        self.tick, self.ended = state or (0, False)
+        self.tick, self.ended = state
 
     def next_batch(self):
         if self.ended:
@@ -105,14 +105,15 @@ class ToyPartition(StatefulSourcePartition):
 
 
 class ToySource(FixedPartitionedSource):
-    """Partitions of given lengths."""
+    """Partitions of given lengths; some may begin at a later tick, and at its rows."""
 
-    def __init__(self, rows, per_tick):
-        self.rows, self.per_tick = rows, per_tick
+    def __init__(self, rows, per_tick, begins=()):
+        self.rows, self.per_tick, self.begins = rows, per_tick, dict(begins)
         self.names = [f"p{i:02d}" for i in range(len(rows))]
 
     def list_parts(self):
         return self.names
 
     def build_part(self, step_id, for_part, resume_state):
-        return ToyPartition(self, for_part, resume_state)
+        fresh = (self.begins.get(for_part, 0), False)
+        return ToyPartition(self, for_part, resume_state or fresh)
