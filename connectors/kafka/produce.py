@@ -1,0 +1,218 @@
+"""Files as messages: every record of a CSV or JSON Lines file is the value of one."""
+
+import csv
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any, Literal
+
+import msgspec
+
+from anabranch.errors import ConfigurationError, nearest
+from connectors.csv_records import read_header
+from connectors.kafka.producer import Record
+from connectors.reader import open_text
+from connectors.records import SourceError
+
+__all__ = ["FORMATS", "BadLine", "FileMessages", "Format"]
+
+Format = Literal["json", "msgpack", "csv"]
+FORMATS: tuple[Format, ...] = ("json", "msgpack", "csv")
+"""How values may be written."""
+
+_KINDS = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl"}
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+
+
+class BadLine(str):
+    """Why a line is no message."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileMessages:
+    r"""The records of a file as messages, in order, to be gone through any number of times.
+
+    Numbers of a CSV file stay numbers, digit for digit where JSON can write them so; an empty
+    field is null, anything else a text. Lines of JSON that need no change are not looked into.
+
+    Attributes
+    ----------
+    path : .csv (with a header), .jsonl or .ndjson, plain or .gz
+    format : how values are written; CSV values have no header
+    key : the field whose text becomes the message's key
+    texts : fields that stay texts though they look like numbers
+
+    Raises
+    ------
+    ConfigurationError
+        The file's kind is unknown, it cannot be read, or it lacks a field that is named.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from pathlib import Path
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.csv").write_text("node,x,y\n7,1.50,2\n8,,2\n9\n")
+    ...     for message in FileMessages(f"{folder}/a.csv", key="node"):
+    ...         print(message if isinstance(message, BadLine) else message[:2])
+    (b'7', b'{"node":7,"x":1.50,"y":2}')
+    (b'8', b'{"node":8,"x":null,"y":2}')
+    line 4: it has 1 fields, and the header 3
+    """
+
+    path: str
+    format: Format = "json"
+    key: str | None = None
+    texts: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for _ in self:  # the first message shows whether the file and its header will do
+            break
+
+    def __iter__(self) -> Iterator[Record | BadLine]:
+        """Give the messages; a line that cannot be one as `BadLine`.
+
+        Raises
+        ------
+        SourceError
+            The file cannot be read to its end.
+        """
+        kind = self.path.removesuffix(".gz").rpartition(".")[2]
+        if kind not in _KINDS:
+            raise ConfigurationError(
+                f"the file {self.path!r} ends in none of .csv, .jsonl, .ndjson, plain or .gz"
+            )
+        lines = _lines(self.path)
+        return self._of_csv(lines) if _KINDS[kind] == "csv" else self._of_json(lines)
+
+    def _of_csv(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record | BadLine]:
+        names = read_header(next(lines, (0, b""))[1], self.path)
+        for option, name in (("--key", self.key), *(("--text", name) for name in self.texts)):
+            if name is not None and name not in names:
+                raise ConfigurationError(
+                    f"{option} is {name!r}, which the header of {self.path} does not have"
+                    + nearest(name, list(names))
+                )
+        at = None if self.key is None else names.index(self.key)
+        encode = _csv_encoder(names, self.format, self.texts)
+        for number, line in lines:
+            fields = _split(line)
+            if isinstance(fields, str):
+                yield BadLine(f"line {number}: {fields}")
+            elif len(fields) != len(names):
+                yield BadLine(
+                    f"line {number}: it has {len(fields)} fields, and the header {len(names)}"
+                )
+            else:
+                key = None if at is None else fields[at].strip().encode()
+                value = line if self.format == "csv" else encode(fields)
+                yield Record(key, value, [], None)
+
+    def _of_json(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record | BadLine]:
+        plain = self.format == "json" and self.key is None
+        encode = _ENCODERS[self.format]
+        for number, line in lines:
+            if plain:
+                yield Record(None, line, [], None)
+                continue
+            try:
+                record = json.loads(line)
+                key = None if self.key is None else _key_of(record, self.key)
+                yield Record(key, line if self.format == "json" else encode(record), [], None)
+            except (ValueError, RecursionError, OverflowError) as error:
+                yield BadLine(f"line {number}: {error}")
+
+
+def _lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """Give number and bytes of every line that is not blank."""
+    try:
+        file = open_text(path)
+    except OSError as error:
+        raise ConfigurationError(f"the file {path!r} cannot be read: {error.strerror}") from None
+    with file:
+        try:
+            for number, line in enumerate(file, 1):
+                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if text.strip():
+                    yield number, text.rstrip(b"\r\n")
+        except (OSError, EOFError, zlib.error) as error:
+            raise SourceError(f"the file {path!r} cannot be read further: {error}") from None
+
+
+def _split(line: bytes) -> list[str] | str:
+    """Split a line of CSV; a text says why it cannot be done."""
+    try:
+        text = line.decode("utf-8")
+        return next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
+    except (UnicodeDecodeError, csv.Error) as error:
+        return f"it is no CSV: {error}"
+
+
+def _csv_encoder(
+    names: Sequence[str], format: Format, texts: frozenset[str]
+) -> Callable[[list[str]], bytes]:
+    kept = [name in texts for name in names]
+    if format == "msgpack":
+        return lambda fields: msgspec.msgpack.encode(
+            {
+                name: _value(field, text)
+                for name, field, text in zip(names, fields, kept, strict=True)
+            }
+        )
+    starts = [f"{',' if i else '{'}{json.dumps(name)}:" for i, name in enumerate(names)]
+
+    def to_json(fields: list[str]) -> bytes:
+        parts = zip(starts, fields, kept, strict=True)
+        return ("".join(start + _json(field, text) for start, field, text in parts) + "}").encode()
+
+    return to_json
+
+
+def _json(field: str, is_text: bool) -> str:
+    text = field.strip()
+    if not text:
+        return "null"
+    if not is_text:
+        if _JSON_NUMBER.fullmatch(text):
+            return text
+        if _NUMBER.fullmatch(text):
+            value = float(text)
+            return repr(value) if abs(value) < float("inf") else json.dumps(text)
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _value(field: str, is_text: bool) -> int | float | str | None:
+    text = field.strip()
+    if not text:
+        return None
+    if is_text or not _NUMBER.fullmatch(text):
+        return text
+    return int(text) if _WHOLE.fullmatch(text) else float(text)
+
+
+def _key_of(record: Any, name: str) -> bytes:
+    value = record.get(name) if isinstance(record, dict) else None
+    if value is None or isinstance(value, dict | list):
+        raise ValueError(f"field {name!r}, which is to be the key, is missing, or no plain value")
+    return (value if isinstance(value, str) else json.dumps(value)).encode()
+
+
+def _to_csv(record: Any) -> bytes:
+    values = list(record.values()) if isinstance(record, dict) else record
+    if not isinstance(values, list):
+        raise ValueError("it is neither an object nor an array")
+    out = StringIO()
+    csv.writer(out, lineterminator="").writerow(values)
+    return out.getvalue().encode()
+
+
+_ENCODERS: dict[Format, Callable[[Any], bytes]] = {
+    "json": msgspec.json.encode,
+    "msgpack": msgspec.msgpack.encode,
+    "csv": _to_csv,
+}
