@@ -4,34 +4,33 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from inspect import signature
-from pathlib import Path
 from typing import Any
 
-import bytewax.operators as op
 from bytewax.dataflow import Dataflow
 
 from anabranch.exchange import Policy
 from anabranch.learners import LEARNERS, make
 from anabranch.placement import Placement, PlacementRule
 from anabranch.protocol import Learner, NodeId
-from connectors import JsonLinesSink, encode_dead_letter, encode_plain, encode_predictions
 from operators.hub import Hub
-from operators.learn import LearnOut, learn_on_network, make_hub
+from operators.learn import learn_on_network, make_hub
 from operators.node_plan import NodePlan
 from pipelines.config import Job, build_weights
-from pipelines.models import ModelSink
-from pipelines.run_dir import RunDirectory
+from pipelines.gauges import Gauges
+from pipelines.outputs import Outputs
 from pipelines.sources import JobSource, build_source
+from pipelines.topics import open_topics
 
 __all__ = ["Built", "build_flow", "build_plan"]
 
 
 @dataclass(frozen=True)
 class Built:
-    """A job's dataflow and the hub that steers it from outside."""
+    """A job's dataflow, the hub that steers it from outside, and what it tells of itself."""
 
     flow: Dataflow
     hub: Hub
+    gauges: Gauges
 
 
 def build_flow(job: Job, process: int = 0) -> Built:
@@ -42,7 +41,8 @@ def build_flow(job: Job, process: int = 0) -> Built:
     ConfigurationError
         The source or the network cannot be used as configured.
     """
-    source = build_source(job)
+    topics = open_topics(job, process)
+    source = build_source(job, topics)
     plan = build_plan(job, source)
     pooled = "pooled" in job.evaluation.companions
     hub = make_hub(
@@ -61,9 +61,10 @@ def build_flow(job: Job, process: int = 0) -> Built:
         pooled=pooled,
         ticks_ahead=job.exchange.ticks_ahead,
         stop_at_bad_input=job.output.on_bad_input == "stop",
+        link=topics.link(plan, source),
     )
-    _write(job, source, out)
-    return Built(flow, hub)
+    Outputs(job, process, topics.sink).connect(source, out)
+    return Built(flow, hub, topics.gauges(hub))
 
 
 def build_plan(job: Job, source: JobSource) -> NodePlan:
@@ -86,6 +87,9 @@ def build_plan(job: Job, source: JobSource) -> NodePlan:
         local="local" in job.evaluation.companions,
         batch=batch,
         predictions=job.output.predictions is not None,
+        margins=job.output.margins,
+        late=_late(job),
+        begins=source.begins,
         stale_after=timedelta(seconds=exchange.stale_after),
         idle_every=timedelta(seconds=exchange.idle_every),
     )
@@ -101,23 +105,14 @@ def _make(
 
 
 def _placement(job: Job, source: JobSource) -> Placement:
-    rule: PlacementRule = "key" if job.source.node.startswith("field:") else job.source.node  # type: ignore[assignment]
-    return Placement(job.network.names, rule, source.partitions)
+    named = job.source.node == "key" or job.source.node_name is not None
+    rule: PlacementRule = "key" if named else job.source.node  # type: ignore[assignment]
+    return Placement(job.hosted, rule, source.partitions)
 
 
-def _write(job: Job, source: JobSource, out: LearnOut) -> None:
-    run_dir = RunDirectory(Path(job.job.run_dir))
-    _json_lines("scores", out.rows, run_dir.scores, encode_plain)
-    _json_lines("dead_letters", out.dead, Path(job.output.dead_letters), encode_dead_letter)
-    if job.output.predictions is not None:
-        path = Path(job.output.predictions)
-        _json_lines("predictions", out.predictions, path, encode_predictions)
-    if job.output.models:
-        metadata = {"features": list(source.features), "label": job.source.label}
-        sink = ModelSink(run_dir.models, job.learner.kind, metadata)
-        op.output("models", out.finals, sink)
-
-
-def _json_lines(step_id: str, stream: Any, path: Path, encode: Any) -> None:
-    keyed = op.key_on(f"key_{step_id}", stream, lambda _: step_id)
-    op.output(step_id, keyed, JsonLinesSink(path, encode))
+def _late(job: Job) -> tuple[int, int | None] | None:
+    source = job.source
+    if source.id is None:
+        return None
+    wait = source.label_wait
+    return source.label_limit, None if wait is None else round(1000 * wait)

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,16 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import ConfigurationError
-from pipelines.config.decode import encode
 from pipelines.config.load import from_json, to_json
 from pipelines.config.sections import Job
+from pipelines.config.targets import Target
 from pipelines.config.wording import show
+from pipelines.resume import changed_keys, output_files, renamed_outputs
 
-__all__ = ["RunDirectory", "changed_keys", "read_lines", "set_aside", "write_whole"]
+__all__ = ["RunDirectory", "read_lines", "set_aside", "write_whole"]
 
 _LIBRARIES = ("anabranch", "bytewax", "numpy", "scipy", "numba", "river", "scikit-learn", "msgspec")
-_FREE_SECTIONS = ("output", "recovery", "parallel")
-_FREE_KEYS = ("job.name", "job.run_dir")
 _MANY = 0.01
 
 
@@ -35,6 +35,11 @@ class RunDirectory:
     """
 
     path: Path
+
+    @classmethod
+    def of(cls, job: Job) -> "RunDirectory":
+        """Give the run directory of a job."""
+        return cls(Path(job.job.run_dir))
 
     @property
     def job(self) -> Path:
@@ -59,6 +64,16 @@ class RunDirectory:
     def summary(self) -> Path:
         """Final scores and counts."""
         return self.path / "summary.json"
+
+    @property
+    def positions(self) -> Path:
+        """Where the job begins and ends in its topics."""
+        return self.path / "positions.json"
+
+    @property
+    def dead_counts(self) -> Path:
+        """Counts of dead letters by reason, where the letters themselves go to a topic."""
+        return self.path / "dead_letters.json"
 
     @property
     def report(self) -> Path:
@@ -101,11 +116,19 @@ class RunDirectory:
                 "or give --overwrite to replace it or --resume to continue it"
             )
 
-    def prepare(self, job: Job, *, resume: bool = False, overwrite: bool = False) -> None:
-        """Make the folder ready for a run: create it, write job.json and environment.json.
+    def prepare(
+        self,
+        job: Job,
+        *,
+        resume: bool = False,
+        overwrite: bool = False,
+        positions: str | None = None,
+    ) -> None:
+        """Make the folder ready for a run: create it, write job.json and what goes with it.
 
         Parameters
         ----------
+        positions : where the job begins and ends in its topics, if it has any
         resume : the run here is continued; what decides results must be as it was
         overwrite : what an earlier run left here is deleted, no other file
 
@@ -121,8 +144,10 @@ class RunDirectory:
             if not resume:
                 self._clear(job)
             self.models.mkdir(exist_ok=True)
-            write_whole(self.job, to_json(job))
             write_whole(self.environment, json.dumps(_environment(), indent=2))
+            if positions is not None:
+                write_whole(self.positions, positions)
+            write_whole(self.job, to_json(job))  # last: whoever finds it finds all
         except OSError as error:
             raise ConfigurationError(
                 f"job.run_dir is {show(str(self.path))}, which cannot be written: {error.strerror}"
@@ -133,17 +158,33 @@ class RunDirectory:
         rows = (row for row in read_lines(self.scores) if row.get("node") is None)
         return {str(row["learner"]): row for row in rows if "learner" in row}
 
+    def read_statuses(self) -> list[dict[str, Any]]:
+        """Read how far each process has come; none before its first word."""
+        found = (_read_object(path) for path in sorted(self.path.glob("status-*.json")))
+        return [part for part in found if part is not None]
+
     def read_status(self) -> dict[str, Any] | None:
         """Read how far the run has come, over all processes; None before the first word.
 
         Samples and rates are added up; every other value is the first process's.
         """
-        found = (_read_object(path) for path in sorted(self.path.glob("status-*.json")))
-        parts = [part for part in found if part is not None]
+        parts = self.read_statuses()
         if not parts:
             return None
         sums = {key: sum(part.get(key) or 0 for part in parts) for key in ("samples", "rate")}
         return {**parts[0], **sums}
+
+    def count_dead_letters(self, job: Job) -> dict[str, int]:
+        """Count the dead letters by reason, sorted."""
+        path = Target.of(job.output.dead_letters).path
+        if path is None:
+            return self.read_dead_counts()
+        counts = Counter(str(letter.get("reason", "unknown")) for letter in read_lines(path))
+        return dict(sorted(counts.items()))
+
+    def read_dead_counts(self) -> dict[str, int]:
+        """Read the counts by reason that are kept where the letters go to a topic."""
+        return _read_object(self.dead_counts) or {}
 
     def read_summary(self) -> dict[str, Any] | None:
         """Read the final counts; None for a run that did not reach its end."""
@@ -165,7 +206,7 @@ class RunDirectory:
         if not self.holds_run():
             raise ConfigurationError(f"--resume finds no run in {self.path}; start one without it")
         before = self.read_job()
-        changed = changed_keys(before, job) or _renamed_outputs(before, job)
+        changed = changed_keys(before, job) or renamed_outputs(before, job)
         if changed:
             key, (was, now) = next(iter(changed.items()))
             raise ConfigurationError(
@@ -173,39 +214,13 @@ class RunDirectory:
             )
 
     def _clear(self, job: Job) -> None:
-        names = (self.scores, self.summary, self.report, Path(job.output.dead_letters))
-        outputs = [Path(job.output.predictions)] if job.output.predictions else []
+        names = (self.scores, self.summary, self.report, self.positions, self.dead_counts)
+        outputs = output_files(job)
         folders = (self.models, self.path / "companions")
         left = [path for folder in folders for path in folder.glob("*.npz")]
         left += [*self.path.glob("process-*.log"), *self.path.glob("status-*.json")]
         for path in (*names, *outputs, *left):
             path.unlink(missing_ok=True)
-
-
-def changed_keys(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:
-    """Give the keys in which two jobs differ and that decide results: key -> (old, new)."""
-    before, after = encode(old), encode(new)
-    return {
-        f"{section}.{key}": (before[section].get(key), after[section].get(key))
-        for section in sorted(before, key=lambda name: name != "job")
-        if section not in _FREE_SECTIONS
-        for key in sorted(before[section].keys() | after[section].keys())
-        if f"{section}.{key}" not in _FREE_KEYS
-        and before[section].get(key) != after[section].get(key)
-    }
-
-
-def _renamed_outputs(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:
-    # Snapshots hold how far each file was written, by the file's name; folders may be moved.
-    pairs = {
-        f"output.{key}": (getattr(old.output, key), getattr(new.output, key))
-        for key in ("dead_letters", "predictions")
-    }
-    return {
-        key: (was, now)
-        for key, (was, now) in pairs.items()
-        if Path(was or "").name != Path(now or "").name
-    }
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,12 +1,10 @@
 """The summary of a run, from what it left in its directory."""
 
 import json
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from pipelines.config import Job, build_weights
-from pipelines.run_dir import RunDirectory, read_lines, write_whole
+from pipelines.run_dir import RunDirectory, write_whole
 
 __all__ = ["summarise", "write_summary"]
 
@@ -34,15 +32,9 @@ def summarise(
         "nodes": len(graph.nodes),
         "edges": len(graph.edges),
         "final": final,
-        "dead_letters": count_dead_letters(Path(job.output.dead_letters)),
+        "dead_letters": run_dir.count_dead_letters(job),
         "stopped": "signal" if signalled else "failure" if failed else "end",
     }
-
-
-def count_dead_letters(path: Path) -> dict[str, int]:
-    """Count the dead letters of a file by reason, sorted."""
-    counts = Counter(str(letter.get("reason", "unknown")) for letter in read_lines(path))
-    return dict(sorted(counts.items()))
 
 
 def write_summary(

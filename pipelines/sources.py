@@ -1,18 +1,21 @@
 """The source that a job names."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from bytewax.inputs import FixedPartitionedSource
 
 from anabranch.errors import ConfigurationError
 from anabranch.stream import Block, End
-from connectors import FileSource, GeneratorSource, RecordFormat, read_split
+from connectors import FileSource, GeneratorSource, read_split
 from pipelines.config import Job, build_stream
+from pipelines.records import record_format
+from pipelines.topics import NoTopics, Topics
 
 __all__ = ["JobSource", "build_source"]
 
-_FIELD = "field:"
+_NONE = NoTopics()
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class JobSource:
     blocks: FixedPartitionedSource[Block | End, Any]
     partitions: tuple[str, ...]
     features: tuple[str, ...]
+    begins: Mapping[str, int] = field(default_factory=dict)
+    """First tick of the partitions that joined later."""
 
     @property
     def width(self) -> int:
@@ -29,7 +34,7 @@ class JobSource:
         return max(1, len(self.features))
 
 
-def build_source(job: Job) -> JobSource:
+def build_source(job: Job, topics: Topics = _NONE) -> JobSource:
     """Open a job's source.
 
     Raises
@@ -37,6 +42,8 @@ def build_source(job: Job) -> JobSource:
     ConfigurationError
         A file cannot be read, its header does not fit, or options do not go together.
     """
+    if job.source.kind == "kafka":
+        return topics.source(job)
     blocks = _generated(job) if job.source.generated else _files(job)
     return JobSource(blocks, blocks.partitions, blocks.features)
 
@@ -50,18 +57,10 @@ def _generated(job: Job) -> GeneratorSource:
 
 def _files(job: Job) -> FileSource:
     source = job.source
-    node_field = source.node.removeprefix(_FIELD) if source.node.startswith(_FIELD) else None
-    records = RecordFormat(
-        label=source.label,
-        features=source.features,
-        node_field=node_field,
-        ranks=job.learner.ranks,
-        nodes=None if node_field is None else frozenset(job.network.names),
-    )
     return FileSource(
         source.paths,
         _format(source.kind),
-        records,
+        record_format(job),
         source.rows_per_tick,
         follow=source.follow,
         shuffle_seed=source.seed if source.shuffle else None,

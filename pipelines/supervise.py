@@ -1,8 +1,8 @@
 """Start a job's processes, pass signals on, and restart them all when one dies.
 
-Exit codes of a worker process: 0 done, 2 wrong configuration, 3 stopped by bad input; any
-other end is a crash. Exit codes of a supervised job: the same, and 1 crash, 4 a process of
-several was lost, 130 killed by a second signal.
+Exit codes of a worker process: 0 done, 2 wrong configuration, 3 stopped by bad input, 5 stopped
+by a source or output that will not do; any other end is a crash. Exit codes of a supervised job:
+the same, and 1 crash, 4 a process of several was lost, 130 killed by a second signal.
 """
 
 import os
@@ -19,9 +19,22 @@ from threading import Thread
 from types import FrameType
 from typing import Any, Self
 
-__all__ = ["BAD_INPUT", "Outcome", "Signals", "exit_with_parent", "free_ports", "supervise"]
+__all__ = [
+    "BAD_INPUT",
+    "STOPPED",
+    "Outcome",
+    "Signals",
+    "exit_with_parent",
+    "free_ports",
+    "supervise",
+]
 
-CRASH, BAD_INPUT, WRONG_USE, LOST, KILLED = 1, 3, 2, 4, 130
+CRASH, BAD_INPUT, WRONG_USE, LOST, STOPPED, KILLED = 1, 3, 2, 4, 5, 130
+_CAUSES = (
+    (BAD_INPUT, "bad input"),
+    (WRONG_USE, "a wrong configuration"),
+    (STOPPED, "its source or an output"),
+)
 _SUPERVISED = "ANABRANCH_SUPERVISED"
 _ONE_THREAD = ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
 # glibc gives large blocks back to the system at every free and faults them in again at every
@@ -219,7 +232,7 @@ def _judge(failed: dict[int, int], processes: int, signalled: bool) -> Outcome:
     """Find the cause among processes that failed: the others ended because of it."""
     if not failed:
         return Outcome(0, signalled=signalled)
-    for wanted, text in ((BAD_INPUT, "bad input"), (WRONG_USE, "a wrong configuration")):
+    for wanted, text in _CAUSES:
         for process, code in failed.items():
             if code == wanted:
                 return Outcome(code, f"process {process} was stopped by {text}", signalled)

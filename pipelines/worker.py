@@ -1,10 +1,12 @@
 """One process of a job: python -m pipelines.worker RUN_DIR/job.json --process I ...
 
-Exit codes: 0 done or drained, 1 crash, 2 wrong configuration, 3 stopped by bad input.
+Exit codes: 0 done or drained, 1 crash, 2 wrong configuration, 3 stopped by bad input, 5 stopped
+by a source or output that will not do.
 """
 
 import argparse
 import gc
+import logging
 import os
 import signal
 import sys
@@ -22,16 +24,19 @@ if TYPE_CHECKING:
     from bytewax.dataflow import Dataflow
 
     from pipelines.config import Job
+    from pipelines.flow import Built
 
 __all__ = ["main"]
 
-CRASH, WRONG_USE, BAD_INPUT, KILLED = 1, 2, 3, 130
+CRASH, WRONG_USE, BAD_INPUT, STOPPED, KILLED = 1, 2, 3, 5, 130
 
 
 def main() -> None:
     """Run the process named on the command line, and exit."""
     args = _arguments()
     exit_with_parent()
+    # Its client reports every broken connection as an error; the job's health tells which last.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
     # Bytewax's own web server binds one port a machine; a second process would fail.
     os.environ.pop("BYTEWAX_DATAFLOW_API_ENABLED", None)
     from anabranch.errors import ConfigurationError
@@ -64,7 +69,7 @@ def run_process(job_file: Path, process: int, addresses: str | None) -> int:
     done, begin = Event(), time.monotonic()
     run_dir = RunDirectory(Path(job.job.run_dir))
     _calm_the_collector()
-    status = Thread(target=write_status, args=(run_dir, process, built.hub, job, done, begin))
+    status = Thread(target=write_status, args=(run_dir, process, built.gauges, job, done, begin))
     status.start()
     failure = None
     try:
@@ -74,13 +79,16 @@ def run_process(job_file: Path, process: int, addresses: str | None) -> int:
         failure = error
     done.set()
     status.join()
-    return _exit_code(failure, built.hub.bad_input)
+    return _exit_code(failure, built)
 
 
-def _exit_code(failure: BaseException | None, bad_input: str | None) -> int:
+def _exit_code(failure: BaseException | None, built: "Built") -> int:
     code = CRASH if failure else 0
-    if bad_input:
-        print(f"BadInputError: {bad_input}", file=sys.stderr)
+    if failure and built.gauges.failure:
+        print(f"StoppedError: {built.gauges.failure}", file=sys.stderr)
+        code = STOPPED
+    if built.hub.bad_input:
+        print(f"BadInputError: {built.hub.bad_input}", file=sys.stderr)
         code = BAD_INPUT
     if not isinstance(failure, Exception | None):
         # What a panic left of the engine's threads would abort an orderly exit, and hide its code.

@@ -9,6 +9,8 @@ from pipelines.cli.check import check
 from pipelines.cli.describe import describe
 from pipelines.cli.guard import SHOW_TRACEBACK, guarded
 from pipelines.cli.predict import predict
+from pipelines.cli.produce import produce
+from pipelines.cli.replay import replay
 from pipelines.cli.report import report
 from pipelines.cli.run import run
 
@@ -18,7 +20,7 @@ app = typer.Typer(
     name="anabranch",
     help="Online machine learning on many nodes that never share their samples.",
     epilog="Exit codes: 0 done, 1 crash, 2 wrong use, 3 stopped by bad input, 4 a peer process "
-    "was lost, 130 interrupted.",
+    "was lost, 5 stopped by a source or output that will not do, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -51,5 +53,5 @@ def settings(
     SHOW_TRACEBACK.set(traceback)
 
 
-for command in (run, check, report, describe, predict):
+for command in (run, check, report, describe, predict, produce, replay):
     app.command()(guarded(command))

@@ -10,6 +10,7 @@ from pipelines.cli.guard import complain
 from pipelines.cli.source import check_source
 from pipelines.config import Job, build_weights, load_job
 from pipelines.config.derive import ROWS_PER_NODE
+from pipelines.topics import settle
 
 if TYPE_CHECKING:
     from anabranch.network import Weights
@@ -30,13 +31,13 @@ def check(
 ) -> None:
     """Check a job and print its network: size, degrees, spectral gap, traffic a round."""
     resolved = load_job(job, settings or [])
-    source = check_source(resolved)
+    source = check_source(resolved, settle(resolved, None, make=False))
     weights = build_weights(resolved.network)
     features = len(source.features) or None
     facts = _job_facts(resolved, features) | _graph_facts(weights)
     for name, value in (facts | _traffic(resolved, features, weights)).items():
         typer.echo(f"{name:20}{value}")
-    for warning in _warnings(resolved, weights):
+    for warning in _warnings(resolved, weights, len(source.partitions)):
         complain(f"warning: {warning}")
 
 
@@ -81,15 +82,14 @@ def _message_size(job: Job, features: int) -> int:
     return max((sum(a.nbytes for a in message.arrays.values()) for message in late), default=0)
 
 
-def _warnings(job: Job, weights: "Weights") -> Iterator[str]:
+def _warnings(job: Job, weights: "Weights", partitions: int) -> Iterator[str]:
     nodes = len(weights.graph.nodes)
     if nodes > 1 and weights.spectral_gap < _SLOW_GAP:
         yield (
             f"the spectral gap is {weights.spectral_gap:.2g}: nodes take about "
             f"{1 / weights.spectral_gap:,.0f} rounds to agree; more edges make it wider"
         )
-    partitions = job.source.partitions if job.source.generated else len(job.source.paths)
-    rows = job.source.rows_per_tick * partitions / nodes
+    rows = job.source.rows_per_tick * partitions / len(job.hosted)
     if rows > ROWS_PER_NODE:
         yield (
             f"{rows:,.0f} rows a node between exchanges: fast, but nodes hear of each other "

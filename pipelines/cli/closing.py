@@ -10,13 +10,13 @@ from rich.table import Table
 from pipelines.cli.guard import complain
 from pipelines.config import Job
 from pipelines.run_dir import RunDirectory, set_aside
-from pipelines.supervise import BAD_INPUT, Outcome
+from pipelines.supervise import BAD_INPUT, STOPPED, Outcome
 
 __all__ = ["print_closing", "print_failure", "print_report", "score_table"]
 
 _TAIL = 15
 _STREAM = "each sample predicted before it is learned"
-_BAD_INPUT = re.compile(r"BadInputError: (.*)")
+_SENTENCE = re.compile(r"(?:BadInput|Stopped)Error: (.*)")
 _LEARNERS = {"cooperative": 0, "local": 1, "pooled": 2}
 
 
@@ -84,11 +84,11 @@ def print_failure(job: Job, run_dir: RunDirectory, outcome: Outcome) -> None:
     """Print on standard error why a run failed: the record, or the end of each process's log."""
     complain(f"{job.job.name}: {outcome.reason}")
     logs = {process: _log_lines(run_dir, process) for process in range(job.parallel.processes)}
-    if outcome.code == BAD_INPUT:
-        found = (_BAD_INPUT.search(line) for lines in logs.values() for line in lines)
-        record = next((match[1] for match in found if match), None)
-        if record is not None:
-            complain(record)
+    if outcome.code in (BAD_INPUT, STOPPED):
+        found = (_SENTENCE.search(line) for lines in logs.values() for line in lines)
+        sentence = next((match[1] for match in found if match), None)
+        if sentence is not None:
+            complain(sentence)
             return
     for process, lines in logs.items():
         if lines:

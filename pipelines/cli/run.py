@@ -1,6 +1,8 @@
 """`anabranch run`: a job from start to end."""
 
 import time
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -16,12 +18,17 @@ from pipelines.cli.recovery import prepare_recovery
 from pipelines.cli.report import write_page
 from pipelines.cli.source import check_source
 from pipelines.cli.tail import Follower
-from pipelines.config import Job, load_job
+from pipelines.cli.watcher import Watcher, parse_address
+from pipelines.config import Job, Target, load_job
 from pipelines.run_dir import RunDirectory
 from pipelines.run_summary import write_summary
 from pipelines.supervise import Outcome, Signals, supervise
+from pipelines.topics import settle
 
 __all__ = ["run"]
+
+Http = tuple[str, int] | None
+"""Address of a job's HTTP port, if it has one."""
 
 
 def run(
@@ -44,30 +51,58 @@ def run(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier run in the run directory.")
     ] = False,
+    carry_on: Annotated[
+        bool, typer.Option("--continue", help="As --resume if there is a run, else begin one.")
+    ] = False,
     on_bad_input: Annotated[
         str | None, typer.Option(metavar="continue|stop", help="Sets output.on_bad_input.")
     ] = None,
+    until_end: Annotated[
+        bool, typer.Option("--until-end", help="Stop at the present ends of the source's topics.")
+    ] = False,
+    http: Annotated[
+        str | None,
+        typer.Option(metavar="[HOST:]PORT", help="Serve /health and /metrics there meanwhile."),
+    ] = None,
 ) -> None:
     """Run a job; without a job file, 20 nodes learn a synthetic set in a few seconds."""
-    if resume and overwrite:
-        raise ConfigurationError("--resume and --overwrite exclude each other; give one of them")
+    if resume + overwrite + carry_on > 1:
+        raise ConfigurationError(
+            "--resume, --continue and --overwrite exclude each other; give one of them"
+        )
     short = {
         "learner.kind": learner,
         "parallel.workers": workers,
         "parallel.processes": processes,
         "output.on_bad_input": on_bad_input,
+        "source.until_end": "true" if until_end else None,
     }
     overrides = [f"{key}={value}" for key, value in short.items() if value is not None]
+    address = None if http is None else parse_address(http)
     with heard() as signals:
         resolved = load_job(job, [*(settings or []), *overrides], source=source)
-        code = _prepare_and_perform(resolved, signals, resume=resume, overwrite=overwrite)
+        # What a start that was cut short has left is no run yet.
+        begun = carry_on and RunDirectory.of(resolved).holds_run()
+        how = Start(resume or begun, overwrite or (carry_on and not begun), address)
+        code = _prepare_and_perform(resolved, signals, how)
     raise typer.Exit(code)
 
 
-def _prepare_and_perform(job: Job, signals: Signals, *, resume: bool, overwrite: bool) -> int:
-    check_source(job)
-    run_dir, console = RunDirectory(Path(job.job.run_dir)), Console()
+@dataclass(frozen=True)
+class Start:
+    """How a job is to be started, and the address of its HTTP port, if it has one."""
+
+    resume: bool
+    overwrite: bool
+    http: Http
+
+
+def _prepare_and_perform(job: Job, signals: Signals, how: Start) -> int:
+    run_dir, console = RunDirectory.of(job), Console()
+    resume, overwrite = how.resume, how.overwrite
     run_dir.check(job, resume=resume, overwrite=overwrite)
+    positions = settle(job, run_dir if resume else None)
+    check_source(job, positions)
     if signals.count:
         complain("stopped by a signal before the job was begun; nothing was changed")
         return 0
@@ -77,24 +112,22 @@ def _prepare_and_perform(job: Job, signals: Signals, *, resume: bool, overwrite:
         print_report(run_dir, console)
         return 0
     prepare_recovery(job, resume=resume, overwrite=overwrite)
-    run_dir.prepare(job, resume=resume, overwrite=overwrite)
-    return perform(job, run_dir, console, signals)
+    text = None if positions is None else positions.to_json()
+    run_dir.prepare(job, resume=resume, overwrite=overwrite, positions=text)
+    return perform(job, run_dir, console, signals, how.http)
 
 
-def perform(job: Job, run_dir: RunDirectory, console: Console, signals: Signals) -> int:
+def perform(
+    job: Job,
+    run_dir: RunDirectory,
+    console: Console,
+    signals: Signals,
+    http: Http = None,
+) -> int:
     """Run a prepared job to its end, show how it goes, and give the exit code."""
     _announce(job, run_dir, console)
-    follower, begin = Follower(run_dir, Path(job.output.dead_letters)), time.monotonic()
-    with make_display(console, follower, bounded=job.source.bounded) as display:
-        outcome = supervise(
-            run_dir.job,
-            job.parallel.processes,
-            log=run_dir.log,
-            restarts=job.parallel.restarts if job.recovery.dir else 0,
-            watch=display.update,
-            say=display.say,
-            signals=signals,
-        )
+    begin = time.monotonic()
+    outcome = _watched(job, run_dir, console, signals, http)
     if run_dir.reached_end() and not outcome.code:
         outcome = Outcome(0)  # a signal that came after the last round stopped nothing
     write_summary(
@@ -107,8 +140,36 @@ def perform(job: Job, run_dir: RunDirectory, console: Console, signals: Signals)
     return _close(job, run_dir, outcome, console)
 
 
+def _watched(
+    job: Job, run_dir: RunDirectory, console: Console, signals: Signals, http: Http
+) -> Outcome:
+    follower = Follower(run_dir, Target.of(job.output.dead_letters).path)
+    with ExitStack() as held:
+        display = held.enter_context(make_display(console, follower, bounded=job.source.bounded))
+        watcher = Watcher(job, run_dir, display.say)
+        held.enter_context(watcher.served(http))
+
+        def watch() -> None:
+            display.update()
+            watcher.update()
+
+        outcome = supervise(
+            run_dir.job,
+            job.parallel.processes,
+            log=run_dir.log,
+            restarts=job.parallel.restarts if job.recovery.dir else 0,
+            watch=watch,
+            say=display.say,
+            signals=signals,
+        )
+        watcher.tell_notices()
+    return outcome
+
+
 def _announce(job: Job, run_dir: RunDirectory, console: Console) -> None:
-    nodes = len(job.network.names)
+    nodes = f"{len(job.network.names)}"
+    if job.sites.here is not None:
+        nodes = f"site {job.sites.here} with {len(job.hosted)} of {nodes}"
     console.print(
         f"{job.job.name}: {nodes} nodes, {job.learner.kind}, {job.exchange.mode}; "
         f"run directory {run_dir.path}",

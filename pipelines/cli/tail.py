@@ -38,17 +38,21 @@ class Tail:
 
 
 class Follower:
-    """Puts a run's status together while it lasts."""
+    """Puts a run's status together while it lasts; without a file of dead letters, by counts."""
 
-    def __init__(self, run_dir: RunDirectory, dead_letters: Path) -> None:
+    def __init__(self, run_dir: RunDirectory, dead_letters: Path | None) -> None:
         self._run_dir = run_dir
-        self._scores, self._dead = Tail(run_dir.scores), Tail(dead_letters)
+        self._scores = Tail(run_dir.scores)
+        self._dead = None if dead_letters is None else Tail(dead_letters)
         self._seen: dict[str, Any] = {"dead": 0}
 
     def status(self) -> dict[str, Any] | None:
         """Give samples, rate, round, scores, disagreement; None before the first word."""
         status = self._run_dir.read_status()
-        self._seen["dead"] += len(self._dead.lines())
+        if self._dead is None:
+            self._seen["dead"] = sum(self._run_dir.read_dead_counts().values())
+        else:
+            self._seen["dead"] += len(self._dead.lines())
         for line in reversed(self._scores.lines()):
             row = _read(line)
             if row.get("learner") == "cooperative" and row.get("node") is None:

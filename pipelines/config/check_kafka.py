@@ -58,19 +58,23 @@ def _check_source(source: Source) -> None:
     twice = next((t for t, n in Counter(source.topics).items() if n > 1), None)
     if twice is not None:
         _fail(f"source.topics has {show(twice)} twice; each topic must be named once")
-    if source.start not in ("earliest", "latest"):
-        try:
-            datetime.fromisoformat(source.start)
-        except ValueError:
-            _fail(
-                f"source.start is {show(source.start)}; it must be earliest, latest, or a time "
-                "such as 2026-01-31T12:00:00+00:00"
-            )
-    if source.columns is not None and source.format == "json":
-        _fail("source.columns applies to csv and msgpack only; source.format is json")
+    if source.start not in ("earliest", "latest") and not _is_time(source.start):
+        _fail(
+            f"source.start is {show(source.start)}; it must be earliest, latest, or a time "
+            "such as 2026-01-31T12:00:00+00:00"
+        )
+    if source.columns is not None and source.format != "csv":
+        _fail(f"source.columns applies to csv only; source.format is {show(source.format)}")
     if source.format == "csv" and source.features is None and source.columns is None:
         _fail("source.features is none; messages in csv have no header, so it must name them")
     _check_ids(source)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def _check_ids(source: Source) -> None:

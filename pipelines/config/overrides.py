@@ -49,7 +49,7 @@ def parse_value(text: str) -> Any:
         return text
     value = parsed.get("value")
     # A line break could smuggle in further keys; dates are no setting of ours.
-    known = len(parsed) == 1 and isinstance(value, bool | int | float | str | list)
+    known = len(parsed) == 1 and isinstance(value, bool | int | float | str | list | dict)
     return value if known else text
 
 

@@ -8,6 +8,7 @@ from anabranch.protocol import NodeId
 from pipelines.config.durations import Duration
 from pipelines.config.kafka import Kafka, Sites
 from pipelines.config.source import GENERATORS, Count, Seed, Source, Whole
+from pipelines.config.targets import Target
 
 __all__ = [
     "GENERATORS",
@@ -261,3 +262,14 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
         if self.exchange.transport == "local" or self.sites.here not in self.sites.nodes:
             return self.network.names
         return tuple(sorted(self.sites.nodes[self.sites.here]))
+
+    @property
+    def uses_topics(self) -> bool:
+        """Whether anything of this job comes from or goes to a topic."""
+        output = self.output
+        texts = (output.predictions, output.scores, output.dead_letters)
+        return (
+            self.source.kind == "kafka"
+            or self.exchange.transport == "kafka"
+            or any(Target.of(text).topic for text in texts if text)
+        )

@@ -61,8 +61,8 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
     columns: Annotated[
         tuple[str, ...] | None,
         Meta(
-            description="Names of a message's values, for csv and arrays; if none, the features, "
-            "the label, and the node's field."
+            description="Names of a csv message's values; if none, the features, the label, and "
+            "the node's field."
         ),
     ] = None
     start: Annotated[

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from anabranch.errors import ConfigurationError
 from pipelines.config import Job, JobSection, LearnerSection, Output, Parallel, Recovery, Source
-from pipelines.run_dir import RunDirectory, changed_keys, read_lines
+from pipelines.resume import changed_keys
+from pipelines.run_dir import RunDirectory, read_lines
 
 
 def make_job(folder: Path, **sections: Any) -> Job:

@@ -18,7 +18,7 @@ from pipelines.config import (
 )
 from pipelines.config.decode import SECTIONS, encode
 from pipelines.config.derive import DERIVED
-from pipelines.run_dir import changed_keys
+from pipelines.resume import changed_keys
 from tests.config.conftest import Tables
 from tests.conftest import ROOT
 

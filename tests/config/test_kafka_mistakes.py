@@ -17,14 +17,15 @@ KAFKA: Tables = {
 }
 SITES = {"here": "east", "nodes": {"east": ["p"], "west": ["q"]}}
 APART = {"id": "field:id", "node": "id"}
-TIME = "2026-01-31 12:00"
+TIME = "2026-01-31 12:00+01:00"
 
 WRONG = [
     ({"source.topics": []}, "source.topics is empty; it must name one or more topics"),
     ({"source.topics": ["t", "t"]}, 'source.topics has "t" twice'),
     ({"source.topics": ["a b"]}, 'source.topics has "a b", which names no topic'),
     ({"source.start": "soon"}, 'source.start is "soon"; it must be earliest, latest, or a time'),
-    ({"source.columns": ["a"]}, "source.columns applies to csv and msgpack only"),
+    ({"source.start": "2026-01-31"}, 'source.start is "2026-01-31"; it must be earliest, latest'),
+    ({"source.columns": ["a"]}, "source.columns applies to csv only"),
     ({"source.format": "csv", "source.features": None}, "source.features is none; messages in csv"),
     ({"source.rows": 5}, "source.rows is 5, but applies to generators only"),
     ({"source.paths": ["f"]}, "source.paths"),
@@ -78,7 +79,7 @@ def test_wrong(changes: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(("changes", "message"), HOSTS)
 def test_wrong_hosts(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        build_job(changed({"exchange.transport": "kafka", "sites": {}}) | {"sites": SITES | changes})
+        build_job(changed({"exchange.transport": "kafka"}) | {"sites": SITES | changes})
     assert message in str(caught.value)
 
 

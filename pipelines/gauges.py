@@ -1,0 +1,106 @@
+"""What a process tells of itself: samples, partitions, outputs, sites."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from operators.hub import Hub
+
+__all__ = ["Gauges", "Output", "Partitions", "resident_memory"]
+
+
+class Partitions(Protocol):
+    """How far a process has come in the partitions it reads."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Sentences that somebody should read."""
+        ...
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """Give each partition's row."""
+        ...
+
+
+class Output(Protocol):
+    """How far a process has come in writing one topic."""
+
+    topic: str
+    sent: int
+    failure: str | None
+
+    @property
+    def waiting(self) -> int:
+        """Records that are not acknowledged yet."""
+        ...
+
+    @property
+    def error(self) -> str | None:
+        """Why they are not, if they should be."""
+        ...
+
+
+@dataclass
+class Gauges:
+    """A process's own figures, gathered when they are asked for.
+
+    Attributes
+    ----------
+    hub : rows learned, refused messages, sites heard
+    partitions : the partitions it reads
+    outputs : the topics it writes
+    """
+
+    hub: Hub
+    partitions: Sequence[Partitions] = ()
+    outputs: Sequence[Output] = ()
+    _recent: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def read(self) -> dict[str, Any]:
+        """Give every figure, as JSON values."""
+        now = time.monotonic()
+        return {
+            "time": time.time(),
+            "samples": self.hub.restored + self.hub.rows,
+            "rate": self._rate(now),
+            "draining": self.hub.drain.is_set(),
+            "memory": resident_memory(),
+            "partitions": {k: v for read in self.partitions for k, v in read.rows().items()},
+            "notices": [notice for read in self.partitions for notice in read.notices],
+            "outputs": {
+                out.topic: {"sent": out.sent, "queued": out.waiting, "error": out.error}
+                for out in self.outputs
+            },
+            "refused": dict(self.hub.refused),
+            "sites": {
+                site: {"silent": now - heard.at, "round": heard.round, "ended": heard.ended}
+                for site, heard in dict(self.hub.sites).items()
+            },
+        }
+
+    @property
+    def failure(self) -> str | None:
+        """Why a source or an output cannot go on, for good."""
+        failures = (self.hub.failure, *(out.failure for out in self.outputs))
+        return next((failure for failure in failures if failure), None)
+
+    def _rate(self, now: float) -> float:
+        """Samples a second over the last ten seconds or so."""
+        self._recent.append((now, self.hub.rows))
+        while len(self._recent) > 2 and now - self._recent[1][0] > 10:
+            self._recent.popleft()
+        (begin, before), (end, after) = self._recent[0], self._recent[-1]
+        return (after - before) / (end - begin) if end > begin else 0.0
+
+
+def resident_memory() -> int:
+    """Give this process's resident memory in bytes; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

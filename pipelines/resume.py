@@ -1,0 +1,55 @@
+"""What a resumed job may have changed, and what decides its results."""
+
+from pathlib import Path
+from typing import Any
+
+from pipelines.config.decode import encode
+from pipelines.config.kafka import Connection
+from pipelines.config.sections import Job
+from pipelines.config.targets import Target
+
+__all__ = ["changed_keys", "output_files", "renamed_outputs"]
+
+_FREE_SECTIONS = ("output", "recovery", "parallel", "kafka")
+_FREE_KEYS = (
+    "job.name",
+    "job.run_dir",
+    "source.linger",
+    "source.on_expired",
+    *(f"sites.{key}" for key in Connection.__struct_fields__),
+)
+
+
+def changed_keys(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:
+    """Give the keys in which two jobs differ and that decide results: key -> (old, new)."""
+    before, after = encode(old), encode(new)
+    return {
+        f"{section}.{key}": (before[section].get(key), after[section].get(key))
+        for section in sorted(before, key=lambda name: name != "job")
+        if section not in _FREE_SECTIONS
+        for key in sorted(before[section].keys() | after[section].keys())
+        if f"{section}.{key}" not in _FREE_KEYS
+        and before[section].get(key) != after[section].get(key)
+    }
+
+
+def output_files(job: Job) -> list[Path]:
+    """Give the files that dead letters and predictions go to."""
+    texts = (job.output.dead_letters, job.output.predictions)
+    paths = [Target.of(text).path for text in texts if text]
+    return [path for path in paths if path is not None]
+
+
+def renamed_outputs(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:
+    """Give the outputs that have another name: key -> (old, new)."""
+    # Snapshots hold how far each file was written, by the file's name; folders may be moved.
+    pairs = {
+        f"output.{key}": (getattr(old.output, key), getattr(new.output, key))
+        for key in ("dead_letters", "predictions")
+    }
+    return {key: (was, now) for key, (was, now) in pairs.items() if _place(was) != _place(now)}
+
+
+def _place(text: str | None) -> str:
+    target = Target.of(text or "")
+    return target.name if target.path is None else target.path.name
