@@ -2,7 +2,9 @@
 #   make run     the default job; says where its report is
 #   make test    all tests
 #   make check   ruff and mypy
-#   make bench   benchmarks, make soak: hours under load; both need a quiet machine
+#   make demo    DATA=a.csv through a Kafka of its own; without DATA a synthetic set
+#   make bench   benchmarks; make chaos: kills and broker restarts; make soak: an hour under load;
+#                all need a quiet machine
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,7 +12,7 @@ JOB ?= examples/quickstart.toml
 PYTEST_ARGS ?= -n 2
 export PYTHON
 
-.PHONY: run test check bench soak clean
+.PHONY: run test check demo bench chaos soak clean
 
 run: $(VENV)/.stamp-run
 	$(BIN)/anabranch run $(JOB)
@@ -23,12 +25,19 @@ check: $(VENV)/.stamp-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench soak: $(VENV)/.stamp-test
-	@if [ -f benchmarks/$@.py ]; then \
-		$(BIN)/python -m benchmarks.$@; \
-	else \
-		echo "there is no benchmarks/$@.py"; \
-	fi
+demo: $(VENV)/.stamp-test
+	$(BIN)/python -m examples.kafka_demo $(DATA)
+
+bench: $(VENV)/.stamp-test
+	$(BIN)/python -m benchmarks.foundation
+	$(BIN)/python -m benchmarks.kafka
+
+chaos: $(VENV)/.stamp-test
+	$(BIN)/python -m benchmarks.chaos
+
+soak: $(VENV)/.stamp-test
+	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m benchmarks.kafka_soak
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

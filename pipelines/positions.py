@@ -24,6 +24,7 @@ from connectors.kafka import (
     message_limit,
     resolve_ranges,
     speaks_for,
+    topic_ids,
 )
 from pipelines.config import Connection, Job, Target
 from pipelines.config.wording import show
@@ -41,12 +42,14 @@ class Positions(Struct, frozen=True):
     parameters : partitions of the sites' topic
     features : names of X's columns; () where there are no topics
     limits : longest record of each topic that the job writes, in bytes
+    ids : the brokers' ids of the topics that are read
     """
 
     source: dict[str, Range] = {}
     parameters: dict[str, Range] = {}
     features: tuple[str, ...] = ()
     limits: dict[str, int] = {}
+    ids: dict[str, str] = {}
 
     def to_json(self) -> str:
         """Write them, for `read_positions`."""
@@ -105,7 +108,7 @@ def find_positions(job: Job, *, sites: bool = True) -> Positions:
         The brokers do not answer or refuse, a topic is not there or does not tell its features,
         or the sites' topic holds messages of this site from an earlier job of the same name.
     """
-    found = Positions(parameters=_parameters(job) if sites else {})
+    found = Positions(parameters=_parameters(job) if sites else {}, ids=_ids(job) if sites else {})
     source = job.source
     if source.kind != "kafka":
         return found
@@ -124,8 +127,9 @@ def extend_positions(job: Job, known: Positions) -> Positions:
     Raises
     ------
     ConfigurationError
-        The brokers do not answer or refuse.
+        The brokers do not answer or refuse, or a topic is not the one it was.
     """
+    _check_ids(_ids(job), known.ids)
     source = job.source
     if source.kind != "kafka" or source.until_end:
         return known
@@ -138,6 +142,24 @@ def extend_positions(job: Job, known: Positions) -> Positions:
         first = _beyond(job, known, resolve_ranges(settings, source.topics, "latest", False))
     joined = {name: Range(one.start, None, first) for name, one in added.items()}
     return replace(known, source={**known.source, **joined})
+
+
+def _ids(job: Job) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if job.source.kind == "kafka":
+        found |= topic_ids(settings_of(job.kafka, "kafka"), job.source.topics)
+    if job.exchange.transport == "kafka":
+        found |= topic_ids(settings_of(job.sites, "sites"), (str(job.sites.topic),))
+    return found
+
+
+def _check_ids(now: Mapping[str, str], before: Mapping[str, str]) -> None:
+    for topic, id in before.items():
+        if now.get(topic) != id:
+            raise ConfigurationError(
+                f"topic {topic!r} was deleted and made anew since the job was begun: its offsets "
+                "are not those of the snapshots; begin anew in another run directory"
+            )
 
 
 def _beyond(job: Job, known: Positions, ends: Mapping[str, Range]) -> int:

@@ -7,13 +7,15 @@ from typing import Self
 import numpy as np
 
 from anabranch.kernels.checks import bounded
-from anabranch.kernels.moments import CLOSED, COUNT, M2, MEAN, refresh
+from anabranch.kernels.moments import CLOSED, COUNT, M2, MEAN, OWN, refresh
 from anabranch.protocol import Array, Arrays, freeze
 
 __all__ = ["Moments", "Standardiser"]
 
 _MOST = 1e300
 """Largest M2 taken from a neighbour: averages of such numbers cannot overflow."""
+_FEWEST = 3
+"""Samples of which moments are told to neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +132,27 @@ class Standardiser:
         """Give the moments as they stand (views of the working arrays)."""
         return Moments(float(self.progress[COUNT]), self.scale[MEAN], self.scale[M2], self.rounds)
 
+    @property
+    def hidden(self) -> bool:
+        """Whether the moments would give a sample away: they hold one or two of the node's own.
+
+        The mean of one sample is that sample; mean and M2 of two tell both values of a feature.
+        """
+        return 0.0 < self.progress[OWN] < _FEWEST
+
+    def shared(self) -> Moments:
+        """Give what is told to neighbours: the moments, or while they are hidden nothing."""
+        if not self.hidden:
+            return self.moments()
+        nothing = np.zeros_like(self.scale[MEAN])
+        return Moments(0.0, nothing, nothing, self.rounds)
+
     def combine(self, heard: Sequence[tuple[float, Moments]], lonely: bool = True) -> bool:
         """Take in the moments of this round's messages, with their weights.
 
-        Without `lonely` (the node has neighbours) a round in which nobody is heard does not
-        count: the node would freeze moments that are its own alone.
+        Without `lonely` (the node has neighbours) a round does not count in which nobody is
+        heard, since the node would freeze moments that are its own alone, or in which it hides
+        its own: when it hides them for good, it takes over what the others have frozen.
 
         Returns True when they were taken over from neighbours that are frozen already: the
         node came late, and its parameters belong to coordinates nobody uses.
@@ -148,9 +166,9 @@ class Standardiser:
         if ready:
             mixed = Moments.mix([(1.0 / len(ready), part) for part in ready], self.wanted)
         else:
-            own = 1.0 - sum(weight for weight, _ in heard)
+            own = 1.0 if self.hidden else 1.0 - sum(weight for weight, _ in heard)
             mixed = Moments.mix([(own, self.moments()), *heard], self.rounds)
-        self._take(mixed, counts=lonely or bool(heard))
+        self._take(mixed, counts=lonely or (bool(heard) and not self.hidden))
         return bool(ready)
 
     def _take(self, mixed: Moments, counts: bool) -> None:

@@ -6,7 +6,7 @@ from anabranch.kernels.checks import good_rows
 from anabranch.kernels.lanes import dot, dots
 from anabranch.kernels.margins import feature_row, fill_margins
 from anabranch.kernels.mixing import flush
-from anabranch.kernels.moments import CLOSED, COUNT, add_row, refresh, standardise
+from anabranch.kernels.moments import CLOSED, COUNT, OWN, add_row, refresh, standardise
 from anabranch.kernels.ordinal import (
     adapt,
     adapt_and_average,
@@ -41,8 +41,8 @@ __all__ = [
 FLOOR, STEP, DECAY, AVERAGING, L2, L1, SERVED = range(7)
 """Places in the vector of settings; SERVED is the row of theta that predicts."""
 
-STEPS, ITERATES, CACHED, NEXT, HEARD = range(2, 7)
-"""Places in the vector of progress, behind COUNT and CLOSED: rows stepped on, iterates
+STEPS, ITERATES, CACHED, NEXT, HEARD = range(3, 8)
+"""Places in the vector of progress, behind COUNT, CLOSED and OWN: rows stepped on, iterates
 averaged, rows in the cache, next row of it, rows stepped on at the last `combine`.
 Counts are float64: exact up to 2^53 rows."""
 
@@ -52,6 +52,7 @@ def moment_rows(X: Array, scale: Array, progress: Array) -> None:
     """Take all rows into the running moments."""
     for r in range(X.shape[0]):
         progress[COUNT] = add_row(X, r, progress[COUNT], scale)
+    progress[OWN] += X.shape[0]
     refresh(progress[COUNT], scale)
 
 
@@ -214,6 +215,7 @@ def learn_rows(
                 fill_margins(g, predicting, P, seen[r])
         if running:
             progress[COUNT] = add_row(X, r, progress[COUNT], scale)
+            progress[OWN] += 1.0
             refresh(progress[COUNT], scale)
             feature_row(X, r, scale, omega, bias, D, z, u)
             f = dot(current, z, P)

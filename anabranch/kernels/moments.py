@@ -12,6 +12,7 @@ __all__ = [
     "INVERSE",
     "M2",
     "MEAN",
+    "OWN",
     "add_present",
     "add_row",
     "refresh",
@@ -22,9 +23,9 @@ __all__ = [
 MEAN, M2, CENTRE, INVERSE = 0, 1, 2, 3
 """Rows of a scale array (4, K): the moments, and the standardisation in use."""
 
-COUNT, CLOSED = 0, 1
-"""First places in a learner's vector of progress: samples in the moments, and whether
-the moments are closed to new ones."""
+COUNT, CLOSED, OWN = 0, 1, 2
+"""First places in a learner's vector of progress: samples in the moments, whether the
+moments are closed to new ones, and how many of the node's own went into them."""
 
 _FLAT = 1e-26
 """A variance below _FLAT mean^2 is rounding noise of a constant feature."""

@@ -51,7 +51,7 @@ class OrdinalLearner(ABC):
         )
         self._width = padded(self._map.dimension)
         self._theta = np.zeros((3, self._width + self.ranks - 1))
-        self._progress = np.zeros(7)
+        self._progress = np.zeros(8)
         warm_up = settings.warm_up if settings.scaling == "consensus" else 0
         self._scaler = Standardiser(self.features, warm_up, self._progress)
         self._vector = self._settings_vector()
@@ -176,7 +176,7 @@ class OrdinalLearner(ABC):
         arrays = {"w": freeze(w), "b": freeze(current[self._width :].copy())}
         arrays |= self._extra_arrays()
         if self._scaler.talks:
-            arrays |= self._scaler.moments().arrays()
+            arrays |= self._scaler.shared().arrays()
         return (Message(arrays),)
 
     def check_message(self, message: Message) -> None:

@@ -1,5 +1,6 @@
-"""The learners as River estimators: dictionaries of features in, labels out."""
+"""The learners as River estimators: dictionaries of features in, labels or numbers out."""
 
 from anabranch.river_face.classifier import DSVORClassifier
+from anabranch.river_face.elastic_net import ElasticNetRegressor
 
-__all__ = ["DSVORClassifier"]
+__all__ = ["DSVORClassifier", "ElasticNetRegressor"]

@@ -11,6 +11,7 @@ from anabranch.kernels.checks import LIMIT
 from anabranch.learners import DSVOR
 from anabranch.protocol import Array
 from anabranch.river_face.growth import grow_features, grow_ranks
+from anabranch.river_face.names import name_of, number_of
 from anabranch.river_face.scaling import PresentScaler
 
 __all__ = ["DSVORClassifier"]
@@ -113,7 +114,7 @@ class DSVORClassifier(Classifier):
             A value is not a finite number, or the label is not among `ranks`; nothing has
             changed then.
         """
-        values = {feature: _number(feature, value) for feature, value in x.items()}
+        values = {feature: number_of(f"feature {feature!r}", value) for feature, value in x.items()}
         rank = self._rank(y)
         self._make_room(values)
         if self._learner is None:
@@ -132,7 +133,7 @@ class DSVORClassifier(Classifier):
         SampleError
             A value is not a finite number.
         """
-        values = {feature: _number(feature, value) for feature, value in x.items()}
+        values = {feature: number_of(f"feature {feature!r}", value) for feature, value in x.items()}
         if self._learner is None:
             return self._labels[0] if self._labels else None
         row, present = self._row(values)
@@ -159,7 +160,7 @@ class DSVORClassifier(Classifier):
 
     def _make_room(self, values: Mapping[Any, float]) -> None:
         """Know the features of a sample, in sorted order of their names."""
-        new = {f: _name(f) for f in values if f not in self._column}
+        new = {f: name_of(f) for f in values if f not in self._column}
         if not new:
             return
         names = {f: self._names[i] for f, i in self._column.items()} | new
@@ -203,18 +204,3 @@ class DSVORClassifier(Classifier):
             seed=self.seed,
             names=names,
         )
-
-
-def _name(feature: Hashable) -> str:
-    """Name a feature for its random frequencies; 1 and "1" are two features."""
-    return feature if isinstance(feature, str) else f"{type(feature).__name__}:{feature!r}"
-
-
-def _number(feature: Hashable, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise SampleError(f"feature {feature!r} is {value!r}; allowed: numbers") from error
-    if not abs(number) <= LIMIT:
-        raise SampleError(f"feature {feature!r} is {number}; allowed: up to {LIMIT:g}")
-    return number

@@ -12,7 +12,7 @@ from connectors.kafka.letter_source import LetterSource, Mailbox
 from connectors.kafka.letter_topic import speaks_for
 from connectors.kafka.producer import Record
 from connectors.kafka.progress import Progress
-from connectors.kafka.ranges import Range, added_ranges, resolve_ranges
+from connectors.kafka.ranges import Range, added_ranges, resolve_ranges, topic_ids
 from connectors.kafka.settings import KafkaSettings
 from connectors.kafka.sink import KafkaSink
 from connectors.kafka.sink_progress import SinkProgress
@@ -41,4 +41,5 @@ __all__ = [
     "resolve_ranges",
     "score_records",
     "speaks_for",
+    "topic_ids",
 ]

@@ -139,6 +139,7 @@ class Lane(Thread):
             self._close()
             self._refuse(hungry, error)
         except Exception as error:  # whatever a decoder raises at bytes that others wrote
+            self._close()
             self._poisoned(error)
 
     def _read(self, hungry: list[Feed]) -> None:

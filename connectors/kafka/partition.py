@@ -75,8 +75,7 @@ class KafkaPartition(StatefulSourcePartition[Block | End, KafkaState]):
         self._ready: deque[Tick] = deque()
         self._most = max(_AHEAD // rows_per_tick, 1) * rows_per_tick
         self._since = self._rest = 0.0
-        self._end = range.end
-        self._position = self._state["offset"]
+        self._position, self._end = self._state["offset"], range.end
         session.progress.open(name, self._position, range.end)
         if self._state["phase"] == "reading":
             session.read(name, self._position, range.end)

@@ -12,7 +12,14 @@ from anabranch.errors import ConfigurationError
 from connectors.kafka.clients import asking
 from connectors.kafka.settings import KafkaSettings
 
-__all__ = ["Range", "added_ranges", "partition_name", "resolve_ranges", "topic_of"]
+__all__ = [
+    "Range",
+    "added_ranges",
+    "partition_name",
+    "resolve_ranges",
+    "topic_ids",
+    "topic_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,18 @@ def added_ranges(
         added = [place for place in places if partition_name(*place) not in names]
         starts = offsets(admin, added, OffsetSpec.EARLIEST)
     return {partition_name(*place): Range(starts[place]) for place in added}
+
+
+def topic_ids(settings: KafkaSettings, topics: Sequence[str]) -> dict[str, str]:
+    """Give the brokers' own id of each topic: one that is made anew has another.
+
+    Raises as `resolve_ranges` does.
+    """
+    with asking(settings) as admin:
+        states = {state["name"]: state for state in admin.describe_topics(list(topics))}
+        for topic in topics:
+            _numbers(settings, topic, states[topic])
+        return {topic: str(states[topic].get("topic_id") or "") for topic in topics}
 
 
 def offsets(

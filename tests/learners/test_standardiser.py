@@ -29,7 +29,7 @@ def state_of(learner: OrdinalLearner) -> tuple[np.ndarray, np.ndarray]:
     return state["mean"], np.sqrt(state["M2"] / state["progress"][0])
 
 
-@pytest.mark.parametrize("sizes", [[30] * 8, [200, 1, 0, 5, 0, 0, 17, 3]])
+@pytest.mark.parametrize("sizes", [[30] * 8, [200, 0, 0, 5, 0, 0, 17, 3]])
 def test_consensus_reaches_the_pooled_moments(sizes: list[int]) -> None:
     learners, X = nodes_with_rows(sizes, warm_up=150)
     weights = random_weights(8, 3, 0)
@@ -67,10 +67,32 @@ def test_rounds_without_any_sample_do_not_count() -> None:
     weights = random_weights(4, 2, 0)
     for t in range(10):
         exchange(learners, weights, t)
-    learners[0].learn(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 2]))
+    learners[0].learn(np.array([[1.0, 2.0], [3.0, 4.0], [2.0, 3.0]]), np.array([1, 2, 3]))
     for t in range(10, 20):
         exchange(learners, weights, t)
     assert np.allclose(state_of(learners[3])[0], [2.0, 3.0])
+
+
+def test_moments_of_one_or_two_samples_are_not_told() -> None:
+    learners, _ = nodes_with_rows([0] * 2, warm_up=4)
+    samples = np.array([[1.25, -3.5], [7.75, 2.0], [0.5, 9.0]])
+    for count, told in enumerate([0.0, 0.0, 3.0], 1):
+        learners[0].learn(samples[count - 1 : count], np.ones(1))
+        (message,) = learners[0].messages(0)
+        assert message.arrays["n"] == told
+        assert message.arrays["mean"].any() == (told > 0)
+    # Until then nothing was lost, and no round was counted.
+    assert learners[0].export()["progress"][0] == 3
+
+
+def test_a_node_that_never_has_three_samples_takes_over_the_others_scale() -> None:
+    learners, _ = nodes_with_rows([50, 1, 50, 50, 50, 50], warm_up=4)
+    weights = random_weights(6, 2, 0)
+    for t in range(10):
+        exchange(learners, weights, t)
+    few, many = state_of(learners[1]), state_of(learners[0])
+    np.testing.assert_allclose(few[0], many[0], rtol=1e-5)
+    assert learners[1].export()["warm_up_rounds"] == 4
 
 
 def test_late_node_takes_over_what_its_neighbours_froze() -> None:

@@ -180,7 +180,7 @@ class Reading:
         deadline = time.monotonic() + PATIENCE
         while not done():
             if time.monotonic() > deadline:
-                raise AssertionError(f"waited {PATIENCE} s for {what}, have {self.numbers()}")
+                raise AssertionError(f"waited {PATIENCE} s for {what}, have {self.count()} records")
             if not self.poll():
                 time.sleep(0.002)
         return self

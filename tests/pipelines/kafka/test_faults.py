@@ -70,6 +70,24 @@ def test_a_deleted_topic_stops_the_job_with_a_sentence(tmp_path: Path, apache_ka
     assert "restarting" not in printed
 
 
+def test_a_topic_made_anew_is_not_taken_for_the_old_one(
+    tmp_path: Path, apache_kafka: Kafka
+) -> None:
+    kafka = apache_kafka
+    topic = fill(kafka, partitions=1, count=120)
+    job = settings(kafka, [topic], *ENDLESS)
+    running = start(tmp_path, settings=job)
+    wait_for(lambda: samples(tmp_path) == 120)
+    running.terminate()
+    finish(running)
+    kafka.delete(topic)
+    wait_for(lambda: topic not in kafka.topics())
+    kafka.topic(name=topic)
+    kafka.produce(topic, records(240))
+    printed = finish(start(tmp_path, "--resume", settings=job), code=2)
+    assert "was deleted and made anew" in printed
+
+
 @pytest.mark.parametrize("rule", ["stop", "earliest"])
 def test_records_deleted_by_retention(tmp_path: Path, apache_kafka: Kafka, rule: str) -> None:
     kafka = apache_kafka

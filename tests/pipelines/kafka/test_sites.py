@@ -143,6 +143,21 @@ def _seen(folder: Path) -> int:
     return max((int(str(row["samples"])) for row in _rows(folder)), default=0)
 
 
+def test_letters_hold_no_sample_even_when_each_follows_one(tmp_path: Path, kafka: Kafka) -> None:
+    """The first moments of a node that has one sample would be that sample."""
+    topics = {"east": kafka.topic(), "west": kafka.topic()}
+    for here, nodes in (("east", EAST), ("west", WEST)):
+        kafka.produce(topics[here], records(300, nodes=nodes))
+    letters, where = fresh_name(), folders(tmp_path)
+    single = ["source.rows_per_tick=3"]
+    jobs = [
+        start(where[here], settings=site(kafka, topics, here, letters, *single)) for here in where
+    ]
+    for job in jobs:
+        finish(job)
+    assert not _samples_in(kafka, letters, topics)
+
+
 def test_letters_of_another_network_are_refused_and_told(
     tmp_path: Path, kafka: Kafka, topics: dict[str, str]
 ) -> None:

@@ -1,0 +1,149 @@
+"""The elastic net as a scikit-learn regressor."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from anabranch.errors import ConfigurationError
+from anabranch.learners import BatchElasticNet, ElasticNet
+from anabranch.learners.elastic_net_core import ElasticNetLearner
+from anabranch.network import combination_weights, node_names, star
+from anabranch.protocol import Array
+from anabranch.simulate import simulate
+
+__all__ = ["ConsensusElasticNet"]
+
+_HUB = "hub"
+
+
+class ConsensusElasticNet(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Elastic net of rows that may be spread over nodes, by consensus ADMM with a server.
+
+    min (1/2n) sum (y - w'x - b)^2 + u1 |w|_1 + (u2/2) |w|^2: scikit-learn's `ElasticNet` with
+    alpha = u1 + u2 and l1_ratio = u1/(u1 + u2), where scaling is "none".
+
+    Parameters
+    ----------
+    u1, u2 : weights of |w|_1 and |w|^2/2
+    scaling : "none", or "consensus" where they hold for z-scores of fields and target
+    nodes : shards that `fit` deals the rows to, in order; 1 solves them at one place
+    rounds : most rounds of nodes and server that `fit` takes
+    decay, window, panes : how `partial_fit` forgets, as for `ElasticNet`; `fit` does not
+
+    Attributes
+    ----------
+    coef_ : (p,)
+    intercept_ : float
+    n_iter_ : rounds that `fit` took, or calls of `partial_fit`
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
+    >>> model = ConsensusElasticNet(u1=0.0, u2=1e-9, nodes=2).fit(X, [0.0, 2.0, 4.0, 6.0])
+    >>> model.predict([[4.0, 4.0]]).round(4).tolist()
+    [8.0]
+    """
+
+    def __init__(
+        self,
+        u1: float = 0.01,
+        u2: float = 0.01,
+        *,
+        scaling: str = "none",
+        nodes: int = 1,
+        rounds: int = 400,
+        decay: float = 1.0,
+        window: int = 0,
+        panes: int = 10,
+    ) -> None:
+        self.u1 = u1
+        self.u2 = u2
+        self.scaling = scaling
+        self.nodes = nodes
+        self.rounds = rounds
+        self.decay = decay
+        self.window = window
+        self.panes = panes
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the optimum for rows X (n, p) with targets y (n,).
+
+        Raises
+        ------
+        ValueError
+            A value is not finite, or shapes do not fit.
+        ConfigurationError
+            A setting is out of its range.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        if self.nodes < 1 or self.rounds < 1:
+            raise ConfigurationError(
+                f"out of range: nodes={self.nodes}, rounds={self.rounds}; allowed: 1 or more"
+            )
+        y = np.asarray(y, dtype=np.float64)
+        learner = self._alone(X, y) if self.nodes == 1 else self._together(X, y)
+        return self._take(learner)
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Take more rows in, and find the optimum for those that are not forgotten.
+
+        Raises
+        ------
+        ValueError, ConfigurationError
+            As `fit`.
+        """
+        known = getattr(self, "learner_", None)
+        first = not isinstance(known, ElasticNet)
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
+        if not isinstance(known, ElasticNet):
+            self.n_iter_ = 0
+            known = ElasticNet(
+                X.shape[1], growth=0.0, decay=self.decay, window=self.window, panes=self.panes,
+                **self._penalty(),
+            )  # fmt: skip
+        known.learn(X, np.asarray(y, dtype=np.float64))
+        known.combine(0, {}, {})
+        self.n_iter_ += 1
+        return self._take(known)
+
+    def predict(self, X: Any) -> Array:
+        """Predict (n,) for rows X (n, p).
+
+        Raises
+        ------
+        ValueError
+            A value is not finite, or the number of columns is another than before.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        predicted: Array = self.learner_.predict(X)
+        return predicted
+
+    def _penalty(self) -> dict[str, Any]:
+        return {"u1": self.u1, "u2": self.u2, "scaling": self.scaling}
+
+    def _alone(self, X: Array, y: Array) -> ElasticNetLearner:
+        learner = BatchElasticNet(X.shape[1], **self._penalty())
+        learner.learn(X, y)
+        learner.combine(0, {}, {})
+        self.n_iter_ = 1
+        return learner
+
+    def _together(self, X: Array, y: Array) -> ElasticNetLearner:
+        names = node_names(self.nodes)
+        made = {n: BatchElasticNet(X.shape[1], **self._penalty()) for n in names}
+        made[_HUB] = BatchElasticNet(X.shape[1], role="hub", **self._penalty())
+        parts = np.array_split(np.arange(len(y)), self.nodes)
+        tick = {n: (X[part], y[part]) for n, part in zip(names, parts, strict=True)}
+        weights = combination_weights(star([_HUB, *names]))
+        # The first round, and the diameter of a star, are rounds that `simulate` adds.
+        run = simulate(made, weights, [tick], final_rounds=max(0, self.rounds - 3))
+        self.n_iter_ = run.rounds
+        return made[_HUB]
+
+    def _take(self, learner: ElasticNetLearner) -> Self:
+        self.learner_: ElasticNetLearner = learner
+        self.coef_, self.intercept_ = learner.coefficients, learner.intercept
+        return self
