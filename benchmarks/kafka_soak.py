@@ -1,6 +1,6 @@
 """A job over topics under watch: python -m benchmarks.kafka_soak [SECONDS] [--rate N].
 
-A producer writes samples at a steady rate; two processes learn them, with recovery, and write
+A producer writes samples at a steady rate; processes learn them, with recovery, and write
 their predictions. Memory, open files and the size of the snapshots are read every few seconds,
 and drawn. Needs Java and Maven.
 """
@@ -33,6 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kafka_soak")
     parser.add_argument("seconds", type=float, nargs="?", default=3600.0)
     parser.add_argument("--rate", type=int, default=500, help="samples a second")
+    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--every", type=float, default=5.0, help="seconds between readings")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as name, broker() as kafka:
@@ -54,7 +55,7 @@ def _soak(
     produce += ["--brokers", ",".join(kafka.brokers), "--repeat"]
     producer = subprocess.Popen(produce, stdout=subprocess.DEVNULL)
     with (folder / "output").open("w+") as output:
-        line = command(_settings(kafka, topic, out, folder))
+        line = command(_settings(kafka, topic, out, folder, args))
         job = subprocess.Popen(line, stdout=output, stderr=subprocess.STDOUT, cwd=folder)
         try:
             samples, code = watch(job, folder, args.seconds, args.every)
@@ -79,7 +80,9 @@ def _counts(kafka: Kafka, topic: str, out: str, folder: Path) -> list[Row]:
     ]
 
 
-def _settings(kafka: Kafka, topic: str, out: str, folder: Path) -> dict[str, Any]:
+def _settings(
+    kafka: Kafka, topic: str, out: str, folder: Path, args: argparse.Namespace
+) -> dict[str, Any]:
     return {
         "source.kind": "kafka",
         "source.rows": "",  # the built-in job's source is a generator
@@ -92,7 +95,7 @@ def _settings(kafka: Kafka, topic: str, out: str, folder: Path) -> dict[str, Any
         "output.predictions": f"kafka:{out}",
         "job.run_dir": folder / "run",
         "recovery.dir": folder / "state",
-        "parallel.processes": 2,
+        "parallel.processes": args.processes,
         "parallel.restarts": 0,
     }
 

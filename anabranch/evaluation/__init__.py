@@ -1,9 +1,11 @@
 """Scores of predictions made before learning, and the disagreement between nodes."""
 
+from anabranch.evaluation.adjusted_r2 import AdjustedR2
 from anabranch.evaluation.disagreement import Disagreement, disagreement
 from anabranch.evaluation.kappa import QuadraticKappa
 from anabranch.evaluation.ordinal import OrdinalTally
 from anabranch.evaluation.rank_error import RankMAE
+from anabranch.evaluation.regression import RegressionTally
 from anabranch.evaluation.tasks import (
     EVALUATIONS,
     Evaluation,
@@ -17,11 +19,13 @@ from anabranch.evaluation.tasks import (
 
 __all__ = [
     "EVALUATIONS",
+    "AdjustedR2",
     "Disagreement",
     "Evaluation",
     "OrdinalTally",
     "QuadraticKappa",
     "RankMAE",
+    "RegressionTally",
     "Tally",
     "Totals",
     "add_totals",

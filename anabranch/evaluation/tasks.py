@@ -8,6 +8,7 @@ import numpy as np
 
 from anabranch.errors import ConfigurationError, ModelError, nearest
 from anabranch.evaluation.ordinal import OrdinalTally, ordinal_scores
+from anabranch.evaluation.regression import RegressionTally, regression_scores
 from anabranch.protocol import Array, State, Task
 
 __all__ = [
@@ -53,13 +54,13 @@ class Evaluation:
 
     Attributes
     ----------
-    tally : (ranks, window) -> an empty tally; tasks without ranks ignore the first
+    tally : (ranks, features, window) -> an empty tally, which uses what its task has
     restore : the tally of an exported state
     scores : totals -> {metric: value}
     bigger_is_better : {metric: whether a high value is good}, the first being the headline
     """
 
-    tally: Callable[[int, int], Tally]
+    tally: Callable[[int, int, int], Tally]
     restore: Callable[[State], Tally]
     scores: Callable[[Totals], dict[str, float]]
     bigger_is_better: Mapping[str, bool]
@@ -67,11 +68,17 @@ class Evaluation:
 
 EVALUATIONS: dict[str, Evaluation] = {
     "ordinal": Evaluation(
-        tally=OrdinalTally,
+        tally=lambda ranks, features, window: OrdinalTally(ranks, window),
         restore=OrdinalTally.restore,
         scores=ordinal_scores,
         bigger_is_better={"MAE": False, "MSE": False, "Accuracy": True, "QuadraticKappa": True},
-    )
+    ),
+    "regression": Evaluation(
+        tally=lambda ranks, features, window: RegressionTally(features, window),
+        restore=RegressionTally.restore,
+        scores=regression_scores,
+        bigger_is_better={"RMSE": False, "MAE": False, "R2": True, "AdjustedR2": True},
+    ),
 }
 
 
@@ -83,13 +90,14 @@ def _evaluation(task: str) -> Evaluation:
     return EVALUATIONS[task]
 
 
-def tally_for(task: str, *, ranks: int = 0, window: int = 0) -> Tally:
+def tally_for(task: str, *, ranks: int = 0, features: int = 0, window: int = 0) -> Tally:
     """Make an empty tally.
 
     Parameters
     ----------
     task : a key of `EVALUATIONS`
     ranks : number of ranks, for tasks that have them
+    features : number of features, for scores that count them
     window : how many of the newest samples `window_totals` covers; 0 for no window
 
     Raises
@@ -104,7 +112,7 @@ def tally_for(task: str, *, ranks: int = 0, window: int = 0) -> Tally:
     >>> scores("ordinal", tally.totals())["MAE"]
     0.5
     """
-    return _evaluation(task).tally(ranks, window)
+    return _evaluation(task).tally(ranks, features, window)
 
 
 def restore_tally(state: State) -> Tally:

@@ -6,11 +6,14 @@ from typing import Any
 from anabranch.errors import ConfigurationError, nearest
 from anabranch.learners.batch import BatchDSVOR
 from anabranch.learners.dsvor import DSVOR
+from anabranch.learners.elastic_net import BatchElasticNet, ElasticNet
 from anabranch.protocol import Learner
 
-__all__ = ["DSVOR", "LEARNERS", "BatchDSVOR", "make"]
+__all__ = ["DSVOR", "LEARNERS", "BatchDSVOR", "BatchElasticNet", "ElasticNet", "make"]
 
-LEARNERS: dict[str, type[Learner]] = {learner.kind: learner for learner in (DSVOR, BatchDSVOR)}
+LEARNERS: dict[str, type[Learner]] = {
+    learner.kind: learner for learner in (DSVOR, BatchDSVOR, ElasticNet, BatchElasticNet)
+}
 """Every learner by its `kind`."""
 
 

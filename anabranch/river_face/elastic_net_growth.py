@@ -23,7 +23,7 @@ def widen(learner: ElasticNet, names: Sequence[str], places: Array) -> ElasticNe
     fresh["means"][:, where] = old["means"]
     fresh["comoments"][:, where[:, None], where] = _whole(old["comoments"])
     fresh["comoments"] = np.tril(fresh["comoments"])
-    fresh["own_theta"][where] = old["own_theta"]
+    fresh["own_theta"][:, where] = old["own_theta"]
     if old["own_epoch"]:
         fresh["own_frame"] = np.stack([np.zeros(width), np.ones(width)])
         fresh["own_frame"][:, where] = old["own_frame"]
@@ -49,7 +49,7 @@ def _empty(old: State, names: Sequence[str]) -> State:
         **{key: blank[key] for key in sized},
         "means": np.zeros((panes, width)),
         "comoments": np.zeros((panes, width, width)),
-        "own_theta": np.zeros(width),
+        "own_theta": np.zeros((2, width)),
         "own_epoch": 0,
         "own_frame": blank["own_frame"],
     }

@@ -7,15 +7,14 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anabranch.errors import ConfigurationError
+from anabranch.kernels.elastic import predict_rows
 from anabranch.learners import BatchElasticNet, ElasticNet
-from anabranch.learners.elastic_net_core import ElasticNetLearner
-from anabranch.network import combination_weights, node_names, star
+from anabranch.learners.elastic_net_alone import solve_alone
+from anabranch.learners.elastic_net_moments import CoMoments
+from anabranch.learners.elastic_net_shards import solve_shards
 from anabranch.protocol import Array
-from anabranch.simulate import simulate
 
 __all__ = ["ConsensusElasticNet"]
-
-_HUB = "hub"
 
 
 class ConsensusElasticNet(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -82,9 +81,19 @@ class ConsensusElasticNet(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigurationError(
                 f"out of range: nodes={self.nodes}, rounds={self.rounds}; allowed: 1 or more"
             )
-        y = np.asarray(y, dtype=np.float64)
-        learner = self._alone(X, y) if self.nodes == 1 else self._together(X, y)
-        return self._take(learner)
+        settings = BatchElasticNet(X.shape[1], **self._penalty()).settings
+        shards = []
+        for part in np.array_split(np.arange(len(y)), self.nodes):
+            shard = CoMoments(X.shape[1])
+            shard.fold(np.ascontiguousarray(X[part]), np.asarray(y, dtype=np.float64)[part])
+            shards.append(shard)
+        self.learner_: ElasticNet | None = None
+        self.n_iter_ = 1
+        if self.nodes == 1:
+            frame, theta, _ = solve_alone(settings, shards[0], None, np.zeros(settings.size))
+        else:
+            frame, theta, self.n_iter_ = solve_shards(settings, shards, self.rounds)
+        return self._serve(*frame.raw(theta), frame.centre[:-1])
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Take more rows in, and find the optimum for those that are not forgotten.
@@ -105,8 +114,9 @@ class ConsensusElasticNet(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )  # fmt: skip
         known.learn(X, np.asarray(y, dtype=np.float64))
         known.combine(0, {}, {})
+        self.learner_ = known
         self.n_iter_ += 1
-        return self._take(known)
+        return self._serve(known.coefficients, known.intercept, np.zeros(X.shape[1]))
 
     def predict(self, X: Any) -> Array:
         """Predict (n,) for rows X (n, p).
@@ -118,32 +128,15 @@ class ConsensusElasticNet(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        predicted: Array = self.learner_.predict(X)
-        return predicted
+        out = np.empty(len(X))
+        predict_rows(np.ascontiguousarray(X), self.coef_, self._centre, self._level, out)
+        return out
 
     def _penalty(self) -> dict[str, Any]:
         return {"u1": self.u1, "u2": self.u2, "scaling": self.scaling}
 
-    def _alone(self, X: Array, y: Array) -> ElasticNetLearner:
-        learner = BatchElasticNet(X.shape[1], **self._penalty())
-        learner.learn(X, y)
-        learner.combine(0, {}, {})
-        self.n_iter_ = 1
-        return learner
-
-    def _together(self, X: Array, y: Array) -> ElasticNetLearner:
-        names = node_names(self.nodes)
-        made = {n: BatchElasticNet(X.shape[1], **self._penalty()) for n in names}
-        made[_HUB] = BatchElasticNet(X.shape[1], role="hub", **self._penalty())
-        parts = np.array_split(np.arange(len(y)), self.nodes)
-        tick = {n: (X[part], y[part]) for n, part in zip(names, parts, strict=True)}
-        weights = combination_weights(star([_HUB, *names]))
-        # The first round, and the diameter of a star, are rounds that `simulate` adds.
-        run = simulate(made, weights, [tick], final_rounds=max(0, self.rounds - 3))
-        self.n_iter_ = run.rounds
-        return made[_HUB]
-
-    def _take(self, learner: ElasticNetLearner) -> Self:
-        self.learner_: ElasticNetLearner = learner
-        self.coef_, self.intercept_ = learner.coefficients, learner.intercept
+    def _serve(self, weights: Array, level: float, centre: Array) -> Self:
+        """Predict `level` at `centre`, by these weights of the fields."""
+        self.coef_, self._level, self._centre = weights, level, centre
+        self.intercept_ = level - float((weights * centre).sum())
         return self

@@ -99,13 +99,17 @@ def test_round_trip_keeps_every_bit(tmp_path: Path, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(REGISTERED))
-@pytest.mark.parametrize("kernel", ["gaussian", "linear"])
+@pytest.mark.parametrize("second", [False, True])
 def test_registered_learners_predict_and_go_on_learning_as_before(
-    tmp_path: Path, kind: str, kernel: str
+    tmp_path: Path, kind: str, second: bool
 ) -> None:
+    option = (
+        {"kernel": ("gaussian", "linear")} if "dsvor" in kind else {"shape": ("server", "graph")}
+    )
+    options = {name: values[second] for name, values in option.items()}
     draw = np.random.default_rng(0)
     X, y = draw.normal(size=(80, 3)), draw.integers(1, 5, 80)
-    learner = make(kind, 3, 4, kernel=kernel)
+    learner = make(kind, 3, 4, **options)
     learner.learn(X[:40], y[:40])
     learner.combine(0, {}, {})
     save(learner, tmp_path / "n00.npz", {"features": ["a", "b", "c"]})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from anabranch.errors import MessageError, ModelError, SampleError
 from anabranch.learners import make
-from anabranch.protocol import Array, Learner, Message
+from anabranch.protocol import Array, Learner, Margins, Message
 from anabranch.synthetic import nonlinear
 
 
@@ -22,14 +22,46 @@ def ordinal_data(count: int, seed: int = 0) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Case:
-    """How to make a learner, and samples for it."""
+    """How to make a learner, samples for it, and whether it gives margins.
+
+    `peer` gives a neighbour's message, by a seed, where that is not what the learner itself
+    would send first; `ranked` tells whether targets are ranks.
+    """
 
     make: Callable[[], Learner]
     data: Callable[..., tuple[Array, Array]] = ordinal_data
+    margins: bool = True
+    peer: Callable[[int], Message] | None = None
+    ranked: bool = True
 
 
 def dsvor(**options: Any) -> Case:
     return Case(lambda: make("dsvor", 2, 4, dimension=20, **options))
+
+
+def numbers(count: int, seed: int = 0) -> tuple[Array, Array]:
+    X = nonlinear(seed=seed).block(0, count)[0]
+    noise = np.random.default_rng(seed).normal(size=count)
+    return X, np.round(30.0 * X[:, 0] - 10.0 * X[:, 1] + noise)
+
+
+def elastic(kind: str, shape: str, role: str, **options: Any) -> Case:
+    def make_as(role: str) -> Learner:
+        return make(kind, 2, 0, shape=shape, role=role, **options)
+
+    def say(seed: int) -> Message:
+        """What a node says first to a server, or a hub that has heard of somebody."""
+        node, hub = make_as("node"), make_as("hub")
+        node.learn(*numbers(30 + seed, seed))
+        if (shape, role) == ("server", "hub"):
+            return node.messages(0)[0]
+        heard = {"x": make_as("node").messages(0)[0]} if shape == "graph" else {}
+        for t in range(3 + seed):
+            hub.learn(*numbers(30, seed))
+            hub.combine(t, heard, {"x": 1.0})
+        return hub.messages(0)[0]
+
+    return Case(lambda: make_as(role), numbers, False, say, False)
 
 
 CASES = {
@@ -39,8 +71,19 @@ CASES = {
     "last": dsvor(serve="last", scaling="none"),
     "batch": Case(lambda: make("dsvor-batch", 2, 4, dimension=20, warm_up=2)),
     "batch linear": Case(lambda: make("dsvor-batch", 2, 4, kernel="linear", scaling="none")),
+    "elastic node": elastic("elastic-net", "server", "node"),
+    "elastic window": elastic("elastic-net", "server", "node", window=50, u1=0.0),
+    "elastic hub": elastic("elastic-net", "server", "hub", decay=0.98),
+    "elastic graph": elastic("elastic-net", "graph", "node", scaling="none"),
+    "elastic graph hub": elastic("elastic-net", "graph", "hub"),
+    "elastic batch": elastic("elastic-net-batch", "server", "node"),
+    "elastic batch hub": elastic("elastic-net-batch", "server", "hub", scaling="none", rho=1.0),
+    "elastic batch graph": elastic("elastic-net-batch", "graph", "node"),
 }
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+sure = pytest.mark.parametrize(
+    "case", [pytest.param(case, id=name) for name, case in CASES.items() if case.margins]
+)
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -53,6 +96,8 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def neighbours(case: Case, names: str = "bca") -> dict[str, Message]:
+    if case.peer is not None:
+        return {name: case.peer(seed) for seed, name in enumerate(names, 1)}
     inbox = {}
     for seed, name in enumerate(names, 1):
         other = case.make()
@@ -207,20 +252,75 @@ def test_predict_then_learn_is_predict_and_learn(case: Case) -> None:
 
 
 @every
+def test_margins_are_given_by_those_who_have_them(case: Case) -> None:
+    assert isinstance(case.make(), Margins) == case.margins
+
+
+def both(learner: Any, X: Array, y: Array) -> tuple[Array, Array]:
+    predicted, margins = learner.predict_then_learn_margins(X, y)
+    return predicted, margins
+
+
+@sure
+@pytest.mark.parametrize("rounds", [0, 1, 4])
+def test_margins_are_those_before_each_row_was_learned(case: Case, rounds: int) -> None:
+    block, rows, plain = (trained(case, rounds) for _ in range(3))
+    X, y = case.data(60, seed=6)
+    scores, ranks = [], []
+    for row in range(60):
+        scores.append(rows.scores(X[row : row + 1]))  # type: ignore[attr-defined]
+        ranks.append(rows.predict_then_learn(X[row : row + 1], y[row : row + 1]))
+    predicted, margins = both(block, X, y)
+    assert equal(margins, np.concatenate(scores))
+    assert equal(predicted, np.concatenate(ranks))
+    assert equal(predicted, plain.predict_then_learn(X, y))
+    assert equal(predicted, 1 + (margins > 0.0).sum(axis=1))
+    assert equal(block.export(), rows.export())
+    assert equal(block.export(), plain.export())
+
+
+@sure
+@settings(max_examples=10, deadline=None)
+@given(cuts=st.lists(st.integers(0, 60), max_size=6), rounds=st.integers(0, 4))
+def test_margins_of_a_block_are_those_of_its_parts(
+    case: Case, cuts: list[int], rounds: int
+) -> None:
+    whole, parts = trained(case, rounds), trained(case, rounds)
+    X, y = case.data(60, seed=5)
+    pieces = [both(parts, X[a:b], y[a:b]) for a, b in pairwise([0, *sorted(cuts), 60])]
+    predicted, margins = both(whole, X, y)
+    assert equal(predicted, np.concatenate([ranks for ranks, _ in pieces]))
+    assert equal(margins, np.concatenate([seen for _, seen in pieces]))
+    assert equal(whole.export(), parts.export())
+
+
+@every
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e200])
 def test_non_finite_sample_changes_nothing(case: Case, value: float) -> None:
     learner = trained(case)
     before = learner.export()
     X, y = case.data(10, seed=7)
     X[6, 1] = value
-    for refuse in (learner.learn, learner.predict_then_learn, lambda X, y: learner.predict(X)):
+    refusing: list[Callable[[Array, Array], Any]] = [
+        learner.learn, learner.predict_then_learn, lambda X, y: learner.predict(X),
+    ]  # fmt: skip
+    if case.margins:
+        refusing.append(lambda X, y: both(learner, X, y))
+    for refuse in refusing:
         with pytest.raises(SampleError, match=r"X\[6, 1\]"):
             refuse(X, y)
     assert equal(before, learner.export())
 
 
-@every
-@pytest.mark.parametrize("label", [0, 5, 1.5, np.nan, np.inf, -1])
+@pytest.mark.parametrize(
+    ("case", "label"),
+    [
+        pytest.param(case, label, id=f"{name}-{label}")
+        for name, case in CASES.items()
+        for label in (0, 5, 1.5, np.nan, np.inf, -1)
+        if case.ranked or not np.isfinite(label)
+    ],
+)
 def test_label_that_is_no_rank_changes_nothing(case: Case, label: float) -> None:
     learner = trained(case)
     before = learner.export()
@@ -230,6 +330,9 @@ def test_label_that_is_no_rank_changes_nothing(case: Case, label: float) -> None
         learner.learn(X, y)
     with pytest.raises(SampleError):
         learner.predict_then_learn(X, y)
+    if case.margins:
+        with pytest.raises(SampleError, match=r"y\[3\]"):
+            both(learner, X, y)
     assert equal(before, learner.export())
 
 
@@ -276,12 +379,13 @@ def test_bad_message_changes_nothing(case: Case, rounds: int) -> None:
 @every
 def test_messages_are_frozen_and_not_aliased(case: Case) -> None:
     learner = trained(case)
-    (message,) = learner.messages(4)
-    kept = {name: array.copy() for name, array in message.arrays.items()}
-    assert not any(array.flags.writeable for array in message.arrays.values())
+    sent = learner.messages(4)
+    kept = [{name: array.copy() for name, array in message.arrays.items()} for message in sent]
+    assert sent
+    assert not any(a.flags.writeable for message in sent for a in message.arrays.values())
     learner.learn(*case.data(30, seed=8))
     learner.combine(4, neighbours(case), {"a": 0.2, "b": 0.3, "c": 0.1})
-    assert equal(dict(message.arrays), kept)
+    assert all(equal(dict(m.arrays), before) for m, before in zip(sent, kept, strict=True))
 
 
 @every

@@ -1,0 +1,281 @@
+"""What the online and the batch elastic net share: samples, prediction, roles, states."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+
+from anabranch.errors import ConfigurationError, ModelError, SampleError
+from anabranch.features.frame import Frame
+from anabranch.kernels.checks import LIMIT, bounded
+from anabranch.kernels.elastic import predict_rows
+from anabranch.learners.elastic_net_alone import solve_alone
+from anabranch.learners.elastic_net_graph import GraphNode
+from anabranch.learners.elastic_net_hub import StarHub
+from anabranch.learners.elastic_net_moments import CoMoments
+from anabranch.learners.elastic_net_node import StarNode
+from anabranch.learners.elastic_net_part import Part, restored_frame, saved_frame
+from anabranch.learners.elastic_net_settings import ElasticNetSettings
+from anabranch.learners.inbox import sealed
+from anabranch.learners.states import SCHEMA, check_header, saved_array, saved_value
+from anabranch.protocol import Array, Message, NodeId, State, Task
+
+__all__ = ["ElasticNetLearner"]
+
+_PARTS: dict[tuple[str, str], type[Part]] = {
+    ("server", "node"): StarNode,
+    ("server", "hub"): StarHub,
+    ("graph", "node"): GraphNode,
+    ("graph", "hub"): GraphNode,
+}
+
+
+class ElasticNetLearner(ABC):
+    """min (1/2M) sum (y - w'x - b)^2 + u1 |w|_1 + (u2/2) |w|^2 over all nodes' samples.
+
+    Samples become moments; rounds find the optimum for the moments of all nodes together. A
+    node that has no neighbours solves for its own.
+    """
+
+    kind: ClassVar[str]
+    task: ClassVar[Task] = "regression"
+
+    def __init__(self, settings: ElasticNetSettings) -> None:
+        self.settings = settings
+        self.features = settings.features
+        self._order = np.argsort(np.array(settings.names), kind="stable")
+        self._ordered = bool((self._order == np.arange(self.features)).all())
+        self.moments = CoMoments(self.features, settings.decay, settings.window, settings.panes)
+        self.part = _PARTS[settings.shape, settings.role](settings, self.moments)
+        self._alone = False
+        self._frame: Frame | None = None
+        self._theta, self._peak = np.zeros(settings.size), np.zeros(settings.size)
+        self._objective = 0.0
+        self._solved_rows = 0
+        self._level = 0.0
+        """What is predicted before any parameters are known: the mean target."""
+
+    # Samples
+
+    def _rows(self, X: Array) -> Array:
+        try:
+            rows = np.ascontiguousarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise SampleError(f"not numbers: X; {error}") from error
+        if rows.ndim != 2 or rows.shape[1] != self.features or np.ndim(X) != 2:
+            raise SampleError(f"wrong shape: X has {np.shape(X)}; allowed: (n, {self.features})")
+        rows = sealed(rows)
+        if not bounded(rows.reshape(-1)):
+            row, column = np.argwhere(~(np.abs(rows) <= LIMIT))[0]
+            raise SampleError(
+                f"not finite: X[{row}, {column}]={rows[row, column]}; allowed: up to {LIMIT:g}"
+            )
+        return rows if self._ordered else sealed(np.ascontiguousarray(rows[:, self._order]))
+
+    def _targets(self, y: Array, count: int) -> Array:
+        try:
+            targets = np.ascontiguousarray(y, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise SampleError(f"not numbers: y; {error}") from error
+        if targets.shape != (count,) or np.ndim(y) != 1:
+            raise SampleError(f"wrong shape: y has {np.shape(y)}; allowed: ({count},)")
+        if not bounded(sealed(targets)):
+            row = int(np.argmax(~(np.abs(targets) <= LIMIT)))
+            raise SampleError(f"not finite: y[{row}]={targets[row]}; allowed: up to {LIMIT:g}")
+        return sealed(targets)
+
+    def learn(self, X: Array, y: Array) -> None:
+        """Take rows X (n, p) with targets y (n,) in; no parameter changes before `combine`.
+
+        Raises
+        ------
+        SampleError
+            The shape is wrong, or a value is not finite; nothing has changed then.
+        """
+        rows = self._rows(X)
+        self._take(rows, self._targets(y, len(rows)))
+
+    @abstractmethod
+    def _take(self, X: Array, y: Array) -> None:
+        """Take checked rows in, fields in sorted order of their names."""
+
+    def predict(self, X: Array) -> Array:
+        """Predict (n,) from X of (n, p).
+
+        Raises
+        ------
+        SampleError
+            X has the wrong shape or a value that is not finite.
+        """
+        rows = self._rows(X)
+        out = np.empty(len(rows))
+        frame, theta = self._serving()
+        if frame is None:
+            out[:] = self._level
+            return out
+        weights, level = frame.raw(theta)
+        predict_rows(rows, weights, frame.centre[:-1], level, out)
+        return out
+
+    def predict_then_learn(self, X: Array, y: Array) -> Array:
+        """Predict the rows, then take them in.
+
+        Raises
+        ------
+        SampleError
+            As `learn`.
+        """
+        predicted = self.predict(X)
+        self.learn(X, y)
+        return predicted
+
+    def _serving(self) -> tuple[Frame | None, Array]:
+        if self._alone:
+            return self._frame, self._theta
+        return self.part.frame, self.part.served
+
+    # Exchange
+
+    def acts(self, round: int) -> bool:
+        """Tell whether there is something to say: nodes and server alternate by themselves."""
+        self._settle()
+        return not self._alone and self.part.acts()
+
+    def messages(self, round: int) -> Sequence[Message]:
+        """Give what there is to say; nothing while it is not finite."""
+        self._settle()
+        letters = self.part.messages()
+        arrays = (array for letter in letters for array in letter.arrays.values())
+        return letters if all(bounded(sealed(array)) for array in arrays) else ()
+
+    def check_message(self, message: Message) -> None:
+        """Tell whether `combine` would accept a message.
+
+        Raises
+        ------
+        MessageError
+            An array is missing, unknown, of wrong shape, not finite or out of range.
+        """
+        self.part.wire.read(message)
+
+    def combine(
+        self, round: int, inbox: Mapping[NodeId, Message], weights: Mapping[NodeId, float]
+    ) -> None:
+        """Perform this role's step on what was heard; alone, solve for the own samples.
+
+        The values of `weights` play no part.
+
+        Raises
+        ------
+        MessageError
+            A message cannot be accepted; nothing has changed then.
+        """
+        heard = self.part.wire.read_all(inbox, weights)
+        self._settle()
+        self._alone = not weights
+        if weights:
+            self.part.combine(heard, weights)
+        elif self.part.grown(self._solved_rows):
+            self._solve()
+        if self._serving()[0] is None:
+            self._level = float(self.moments.total()[1][-1])
+
+    def _settle(self) -> None:  # noqa: B027 - the online form has nothing to do here
+        """Bring the moments up to date with the samples."""
+
+    def _solve(self) -> None:
+        found = solve_alone(self.settings, self.moments, self._frame, self._theta, self._peak)
+        self._frame, self._theta, self._objective = found
+        self._solved_rows = self.moments.rows
+
+    def leave(self) -> None:
+        """Take this node's samples out of the consensus; the others then find their own optimum.
+
+        Said in the next message; new samples bring the node back.
+        """
+        self._settle()
+        self.moments.clear()
+        self.part.leave()
+
+    def parameters(self) -> Array:
+        """Give weights (p,) of the fields as they are, in sorted order, and the intercept."""
+        frame, theta = self.part.frame, self.part.iterate
+        if self._alone:
+            frame, theta = self._frame, self._theta
+        return _raw(frame, theta)
+
+    @property
+    def coefficients(self) -> Array:
+        """Weights (p,) that predict, in the order of the columns."""
+        weights = np.empty(self.features)
+        weights[self._order] = _raw(*self._serving())[:-1]
+        return weights
+
+    @property
+    def intercept(self) -> float:
+        """What is predicted where all fields are 0."""
+        return float(_raw(*self._serving())[-1]) if self._serving()[0] else self._level
+
+    def measures(self) -> dict[str, float]:
+        """Give residuals, losses and objective, as far as this role knows them.
+
+        In squared scales of the target: "primal" and "dual" residuals, the "loss" of a node's
+        own samples, and the "objective" of a server or of a node alone.
+        """
+        return {"objective": self._objective} if self._alone else self.part.measures()
+
+    # States
+
+    def export(self) -> State:
+        """Give the whole state."""
+        return {
+            "schema": SCHEMA,
+            "kind": self.kind,
+            "config": self.settings.as_dict(),
+            **self.moments.export(),
+            **self.part.export(),
+            **saved_frame(self._frame, "own_"),
+            "own_theta": np.stack([self._theta, self._peak]),
+            "own": np.array([self._alone, self._solved_rows, self._objective, self._level]),
+        }
+
+    def model(self) -> State:
+        """Give the same; there is no sample in it, but the samples' second moments."""
+        return self.export()
+
+    @classmethod
+    def restore(cls, state: State) -> Self:
+        """Build a learner from `export` or `model`.
+
+        Raises
+        ------
+        ModelError
+            The schema is newer than this version reads, or the state is damaged.
+        """
+        check_header(state, cls.kind)
+        learner = cls.__new__(cls)
+        try:
+            settings = ElasticNetSettings.restore(saved_value(state, "config"))
+        except (KeyError, TypeError, ValueError, ConfigurationError) as error:
+            raise ModelError(f"damaged state: config; {error}") from error
+        ElasticNetLearner.__init__(learner, settings)
+        learner._load(state)
+        return learner
+
+    def _load(self, state: State) -> None:
+        self.moments.restore(state)
+        self.part.restore(state)
+        self._frame = restored_frame(state, self.settings.size, "own_")
+        self._theta, self._peak = saved_array(state, "own_theta", (2, self.settings.size))
+        own = saved_array(state, "own", (4,)).tolist()
+        self._alone, self._solved_rows = bool(own[0]), int(own[1])
+        self._objective, self._level = own[2:]
+
+
+def _raw(frame: Frame | None, theta: Array) -> Array:
+    """Give weights and intercept for fields and target as they are."""
+    if frame is None:
+        return np.zeros_like(theta)
+    weights, level = frame.raw(theta)
+    return np.append(weights, level - float((weights * frame.centre[:-1]).sum()))

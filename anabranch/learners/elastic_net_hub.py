@@ -1,0 +1,226 @@
+"""The server of the elastic net: the node in the middle of a star."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil, sqrt
+
+import numpy as np
+
+from anabranch.features.frame import Frame
+from anabranch.kernels.elastic_solve import length, shrink
+from anabranch.learners.elastic_net_half import Half, carry_pull
+from anabranch.learners.elastic_net_moments import CoMoments
+from anabranch.learners.elastic_net_node import (
+    COUNT,
+    EPOCH,
+    LOSS,
+    RESIDUAL,
+    RHO,
+    SEQUENCE,
+    up_wire,
+)
+from anabranch.learners.elastic_net_part import (
+    Part,
+    frozen,
+    restored_frame,
+    saved_frame,
+    saved_names,
+)
+from anabranch.learners.elastic_net_settings import ElasticNetSettings
+from anabranch.learners.elastic_net_survey import Survey
+from anabranch.learners.elastic_net_wire import Heard
+from anabranch.learners.states import saved_array
+from anabranch.protocol import Array, Message, NodeId, State, freeze
+
+__all__ = ["StarHub"]
+
+
+class StarHub(Part):
+    """Sum the nodes' m, shrink, and answer: w = S(sum m_w, u1)/(sum rho + u2).
+
+    What a silent node said last goes on counting, until it has been silent for `ttl` rounds.
+    An alpha is made when a `quorum` of the neighbours has spoken, or `timeout` rounds after
+    one has. Samples of the server's own are those of one more node, in the same place.
+    """
+
+    def __init__(self, settings: ElasticNetSettings, moments: CoMoments) -> None:
+        super().__init__(settings, moments)
+        self.wire = up_wire(settings.size)
+        self.half = Half(settings)
+        self._neighbours: list[NodeId] = []
+        self._said: dict[NodeId, Array] = {}
+        """Per node: m, then its status."""
+        self._survey = Survey(settings.size)
+        self._silent: dict[NodeId, int] = {}
+        self._fresh: set[NodeId] = set()
+        self._alpha = np.zeros(settings.size)
+        self._total = self._root = 0.0
+        self._own_rows = self._waited = self._sequence = 0
+        self._told = True
+        self._moved = self._price = 0.0
+
+    @property
+    def served(self) -> Array:
+        """The last alpha."""
+        return self._alpha
+
+    iterate = served
+
+    def acts(self) -> bool:
+        """Tell whether an alpha is made that nobody was told."""
+        return not self._told
+
+    def messages(self) -> Sequence[Message]:
+        """Send alpha, to each node with the number of its message that it answers."""
+        self._told = True
+        frame = self.frame
+        if frame is None:
+            return ()
+        alpha, centre, scale = (freeze(a.copy()) for a in (self._alpha, frame.centre, frame.scale))
+        letters = []
+        for name in self._neighbours:
+            said = self._said.get(name)
+            heard, epoch = (0.0, 0.0) if said is None else said[[-6 + SEQUENCE, -6 + EPOCH]]
+            status = frozen(self._sequence, heard, frame.epoch, self._total, self._root)
+            arrays = {"alpha": alpha, "status": status}
+            if epoch != frame.epoch:
+                arrays |= {"centre": centre, "scale": scale}
+            letters.append(Message(arrays, to=name))
+        return letters
+
+    def combine(self, heard: Sequence[Heard], weights: Mapping[NodeId, float]) -> None:
+        """Take the nodes' messages; make an alpha when there are enough."""
+        self._neighbours = sorted(weights)
+        for one in heard:
+            self._hear(one)
+        self._give_up({one.sender for one in heard})
+        own = self.grown(self._own_rows)
+        if not self._fresh and not own:
+            return
+        self._waited += 1
+        enough = len(self._fresh) >= ceil(self.settings.quorum * len(weights))
+        if enough or self._waited > self.settings.timeout:
+            self._answer()
+
+    def _hear(self, one: Heard) -> None:
+        status, known = one.arrays["status"], self._said.get(one.sender)
+        self._silent[one.sender] = 0
+        if known is not None and known[-6 + SEQUENCE] == status[SEQUENCE]:
+            return
+        self._fresh.add(one.sender)
+        if "mean" in one.arrays:
+            self._survey.put(one.sender, one.arrays["mean"], one.arrays["variance"])
+        said = np.concatenate([one.arrays["m"], status])
+        epoch = self.frame.epoch if self.frame else 0
+        if status[EPOCH] != epoch:
+            # In units of its own: what is known of it stays, only its status is news.
+            said[:-6] = 0.0 if known is None else known[:-6]
+            said[-6 + RHO] = 0.0 if known is None else known[-6 + RHO]
+        self._said[one.sender] = said
+
+    def _give_up(self, heard: set[NodeId]) -> None:
+        """Take out nodes that have been silent for too long: m, rho and samples."""
+        for name in [n for n in self._said if n not in heard]:
+            self._silent[name] += 1
+            if self.settings.ttl and self._silent[name] > self.settings.ttl:
+                del self._said[name], self._silent[name]
+                self._survey.drop(name)
+                self._fresh.add(name)
+
+    def _answer(self) -> None:
+        names = sorted(self._said)
+        counts = {name: float(self._said[name][-6 + COUNT]) for name in names}
+        own = self.moments.marginal()
+        moments = self._survey.merged(counts, own)
+        if moments[0] == 0.0:
+            return
+        self._total = moments[0]
+        self._root = sum(sqrt(n) for n in counts.values()) + sqrt(own[0])
+        self._shrink(names)
+        self._change_frame(self.new_frame(*moments))
+        self._fresh.clear()
+        self._waited, self._told = 0, False
+        self._sequence += 1
+        self._own_rows = self.moments.rows
+        self._own_step()
+
+    def _change_frame(self, new: Frame | None) -> None:
+        if new is None:
+            return
+        old, self.frame = self.frame, new
+        self.half.system.forget()
+        if old is None:
+            return
+        for said in self._said.values():
+            said[:-6] = carry_pull(said[:-6], float(said[-6 + RHO]), self._alpha, old, new)
+        self.half.carry(old, new, self._alpha)
+        self._alpha = old.carry(self._alpha, new)
+
+    def _shrink(self, names: Sequence[NodeId]) -> None:
+        pull, rho = self.half.m.copy(), self.half.rho
+        for name in names:
+            pull = pull + self._said[name][:-6]
+            rho += float(self._said[name][-6 + RHO])
+        if rho > 0.0 and self.frame is not None:
+            l1, l2 = self.settings.penalty(self.frame)
+            before = self._alpha
+            self._price = float((l1 * abs(before) + 0.5 * l2 * before * before).sum())
+            self._alpha = np.zeros_like(pull)
+            shrink(pull, l1, rho + l2, self._alpha)
+            self._moved = rho * length(self._alpha - before)
+
+    def _own_step(self) -> None:
+        if self.moments.count and self.frame is not None:
+            relax = self.settings.relax
+            self.half.step(self.moments, self.frame, self._alpha, self._total, self._root, relax)
+
+    def leave(self) -> None:
+        """Give up the server's own multipliers."""
+        self.half = Half(self.settings)
+
+    def measures(self) -> dict[str, float]:
+        """Give the residuals of the network, and its objective by the alpha before the last."""
+        said = list(self._said.values())
+        primal = sum(float(s[-6 + RESIDUAL]) for s in said) + self.half.residual**2
+        loss = sum(float(s[-6 + LOSS]) for s in said) + self.half.loss
+        return {"primal": sqrt(primal), "dual": self._moved, "objective": loss + self._price}
+
+    def export(self) -> State:
+        """Give the state."""
+        names = sorted(self._said)
+        width = self.settings.size + 6
+        return {
+            **saved_frame(self.frame),
+            "peak": self.peak.copy(),
+            **self.half.export(),
+            **self._survey.export(),
+            "neighbours": list(self._neighbours),
+            "fresh": sorted(self._fresh),
+            "names": names,
+            "silent": [self._silent[name] for name in names],
+            "said": np.array([self._said[n] for n in names]).reshape(len(names), width),
+            "alpha": self._alpha.copy(),
+            "turns": np.array([
+                self._total, self._root, self._own_rows, self._waited, self._sequence,
+                self._told, self._moved, self._price,
+            ], dtype=np.float64),
+        }  # fmt: skip
+
+    def restore(self, state: State) -> None:
+        """Take it back; raises ModelError."""
+        size = self.settings.size
+        self.frame = restored_frame(state, size)
+        self.peak = saved_array(state, "peak", (size,))
+        self.half.restore(state)
+        self._survey.restore(state)
+        self._neighbours = saved_names(state, "neighbours")
+        self._fresh = set(saved_names(state, "fresh"))
+        names = saved_names(state, "names")
+        said = saved_array(state, "said", (len(names), size + 6))
+        silent = saved_array(state, "silent", (len(names),)).astype(np.int64).tolist()
+        self._said = dict(zip(names, said, strict=True))
+        self._silent = dict(zip(names, silent, strict=True))
+        self._alpha = saved_array(state, "alpha", (size,))
+        turns = saved_array(state, "turns", (8,)).tolist()
+        self._total, self._root = turns[:2]
+        self._own_rows, self._waited, self._sequence = map(int, turns[2:5])
+        self._told, self._moved, self._price = bool(turns[5]), turns[6], turns[7]
