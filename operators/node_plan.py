@@ -25,7 +25,7 @@ class NodePlan:
     restore : builds a learner from its exported state
     weights : graph and combination weights
     placement : which node a row belongs to
-    ranks : number of ranks, for the scores
+    ranks, features : numbers of ranks and of features, for the scores
     final_rounds : rounds after the last tick, beyond the graph's diameter
     window : samples in a node's sliding window
     report_every : rounds between reports (early rounds are reported more often)
@@ -48,6 +48,7 @@ class NodePlan:
     placement: Placement
     task: Task
     ranks: int
+    features: int = 0
     policy: Policy = field(default_factory=Policy)
     mode: Literal["synchronous", "asynchronous"] = "synchronous"
     final_rounds: int = 0

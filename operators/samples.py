@@ -45,8 +45,12 @@ class Samples:
         self.local = plan.make(node) if plan.local and plan.neighbours(node) else None
         # The pooled companion's window covers as much as all nodes' together.
         window = plan.window * (len(plan.placement.nodes) if node == POOLED else 1)
-        self.tally = tally_for(plan.task, ranks=plan.ranks, window=window)
-        self.local_tally = tally_for(plan.task, ranks=plan.ranks, window=plan.window)
+        self.tally = self._tally(window)
+        self.local_tally = self._tally(plan.window)
+
+    def _tally(self, window: int) -> Any:
+        plan = self.plan
+        return tally_for(plan.task, ranks=plan.ranks, features=plan.features, window=window)
 
     def _adopt(self, learner: Learner) -> None:
         self.learner = learner
@@ -141,7 +145,7 @@ class Samples:
         shares = [share for share in self.kept if (share.held is not None) == held]
         if not shares:
             return None
-        tally = tally_for(self.plan.task, ranks=self.plan.ranks, window=1)
+        tally = self._tally(1)
         for share in shares:
             tally.add(share.y, learner.predict(share.X))
         return tally.totals()

@@ -1,15 +1,17 @@
 """The dataflow of a job: source, nodes, and where everything they give goes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from inspect import signature
-from typing import Any
 
 from bytewax.dataflow import Dataflow
 
 from anabranch.exchange import Policy
 from anabranch.learners import LEARNERS, make
+from anabranch.learners.elastic_net_network import elastic_net_roles
+from anabranch.network import Weights
 from anabranch.placement import Placement, PlacementRule
 from anabranch.protocol import Learner, NodeId
 from operators.hub import Hub
@@ -71,14 +73,16 @@ def build_plan(job: Job, source: JobSource) -> NodePlan:
     """Give the settings that all nodes of a job share."""
     batch = job.job.kind == "batch"
     learner, exchange = job.learner, job.exchange
+    weights = build_weights(job.network)
     warm_up = int(learner.options.get("warm_up", 0))
     return NodePlan(
-        make=partial(_make, learner.kind, source, learner.ranks, dict(learner.options)),
+        make=partial(_make, job, source, _roles(job, weights)),
         restore=LEARNERS[learner.kind].restore,
-        weights=build_weights(job.network),
+        weights=weights,
         placement=_placement(job, source),
         task=LEARNERS[learner.kind].task,
         ranks=learner.ranks,
+        features=source.width,
         policy=Policy(exchange.policy, exchange.every, exchange.tolerance, warm_up),
         mode=exchange.mode,
         final_rounds=exchange.rounds if batch else exchange.final_rounds,
@@ -95,13 +99,22 @@ def build_plan(job: Job, source: JobSource) -> NodePlan:
     )
 
 
-def _make(
-    kind: str, source: JobSource, ranks: int, options: dict[str, Any], node: NodeId
-) -> Learner:
+def _make(job: Job, source: JobSource, roles: Mapping[NodeId, str], node: NodeId) -> Learner:
+    section, options = job.learner, dict(job.learner.options)
     # Random features are drawn by name, so that sites whose columns differ in order agree.
-    if source.features and "names" in signature(LEARNERS[kind]).parameters:
-        options = {**options, "names": source.features}
-    return make(kind, source.width, ranks, **options)
+    if source.features and "names" in signature(LEARNERS[section.kind]).parameters:
+        options["names"] = source.features
+    if roles:
+        options["role"] = roles.get(node, "node")
+    return make(section.kind, source.width, section.ranks, **options)
+
+
+def _roles(job: Job, weights: Weights) -> Mapping[NodeId, str]:
+    """Give each node's part, for learners whose nodes are not all alike."""
+    section = job.learner
+    if "role" not in signature(LEARNERS[section.kind]).parameters:
+        return {}
+    return elastic_net_roles(weights.graph, section.options["shape"])
 
 
 def _placement(job: Job, source: JobSource) -> Placement:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from connectors import RecordFormat
 from pipelines.config import Job
+from pipelines.config.learner import task_of
 
 __all__ = ["record_format"]
 
@@ -22,12 +23,14 @@ def record_format(job: Job) -> RecordFormat:
         place = "key"
     elif source.node.startswith("header:"):
         place = "header"
+    task = task_of(job.learner)
     named = source.node == "key" or source.node_name is not None
     return RecordFormat(
         label=source.label,
         features=source.features,
         node_field=source.node_name,
-        ranks=job.learner.ranks,
+        ranks=job.learner.ranks if task == "ordinal" else None,
+        task=task,
         nodes=frozenset(job.hosted) if named else None,
         node_from=place,
         columns=source.columns,

@@ -138,7 +138,7 @@ class Standardiser:
 
         The mean of one sample is that sample; mean and M2 of two tell both values of a feature.
         """
-        return 0.0 < self.progress[OWN] < _FEWEST
+        return bool(0.0 < self.progress[OWN] < _FEWEST)
 
     def shared(self) -> Moments:
         """Give what is told to neighbours: the moments, or while they are hidden nothing."""

@@ -10,6 +10,7 @@ from pipelines.cli.guard import complain
 from pipelines.cli.source import check_source
 from pipelines.config import Job, build_weights, load_job
 from pipelines.config.derive import ROWS_PER_NODE
+from pipelines.config.learner import task_of
 from pipelines.topics import settle
 
 if TYPE_CHECKING:
@@ -43,10 +44,15 @@ def check(
 
 def _job_facts(job: Job, features: int | None) -> dict[str, str]:
     return {
-        "learner": f"{job.learner.kind}, {job.learner.ranks} ranks",
+        "learner": _learner(job),
         "features": "told by the first record" if features is None else f"{features}",
         "rows a tick": f"{job.source.rows_per_tick:,} of each partition",
     }
+
+
+def _learner(job: Job) -> str:
+    ranked = task_of(job.learner) == "ordinal"
+    return job.learner.kind + (f", {job.learner.ranks} ranks" if ranked else "")
 
 
 def _graph_facts(weights: "Weights") -> dict[str, str]:

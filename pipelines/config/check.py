@@ -10,6 +10,7 @@ from msgspec.structs import fields
 from anabranch.errors import ConfigurationError
 from pipelines.config.build import build_stream, build_weights
 from pipelines.config.check_kafka import check_kafka, check_sites
+from pipelines.config.learner import task_of
 from pipelines.config.sections import Job
 from pipelines.config.targets import Target
 from pipelines.config.wording import show
@@ -172,7 +173,7 @@ def _check_network(job: Job) -> None:
 
 
 def _check_ranks(job: Job) -> None:
-    if not job.source.generated:
+    if not job.source.generated or task_of(job.learner) != "ordinal":
         return
     given = build_stream(job.source).ranks
     if job.learner.ranks < given:

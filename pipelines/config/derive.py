@@ -12,7 +12,7 @@ from anabranch.errors import ConfigurationError
 from pipelines.config.build import build_stream
 from pipelines.config.edges import read_edges
 from pipelines.config.kafka import Connection
-from pipelines.config.learner import complete_learner
+from pipelines.config.learner import complete_learner, task_of
 from pipelines.config.sections import Job
 
 __all__ = ["DERIVED", "ROWS_PER_NODE", "derive"]
@@ -30,7 +30,7 @@ DERIVED: dict[str, str] = {
     "network.nodes": "20, or the names in network.edges",
     "network.graph": '"random", or "edges" where network.edges is given',
     "network.seed": "job.seed",
-    "learner.ranks": "known for generators; required otherwise",
+    "learner.ranks": "known for generators; required otherwise, by learners of ranks",
     "sites.run": "job.name",
     "sites.topic": '"anabranch.parameters.{run}"',
     "exchange.mode": '"synchronous" on bounded sources, "asynchronous" on endless ones',
@@ -156,7 +156,7 @@ def _learner(job: Job, given: Collection[str], learners: Mapping[str, type] | No
         features = stream.features
         if "learner.ranks" not in given:
             job = replace(job, learner=replace(job.learner, ranks=stream.ranks))
-    elif "learner.ranks" not in given:
+    elif "learner.ranks" not in given and task_of(job.learner, learners) == "ordinal":
         raise ConfigurationError(
             "learner.ranks is missing; it must be a whole number at least 2, the number of "
             "ranks: labels are 1 to ranks"

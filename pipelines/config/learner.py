@@ -9,12 +9,13 @@ from msgspec import inspect as shapes
 from msgspec.structs import replace
 
 from anabranch.errors import AnabranchError, ConfigurationError, nearest
+from anabranch.protocol import Learner, Task
 from pipelines.config.sections import Job, LearnerSection
 from pipelines.config.wording import allowed, show
 
-__all__ = ["complete_learner", "learner_class", "option_parameters", "registry"]
+__all__ = ["complete_learner", "learner_class", "option_parameters", "registry", "task_of"]
 
-RESERVED = ("features", "ranks", "names")
+RESERVED = ("features", "ranks", "names", "role")
 """Arguments that follow from the data or have a key of their own."""
 
 
@@ -38,6 +39,18 @@ def learner_class(kind: str, learners: Mapping[str, type] | None = None) -> type
     if kind not in learners:
         raise ConfigurationError(f"learner.kind is {show(kind)}{nearest(kind, list(learners))}")
     return learners[kind]
+
+
+def task_of(section: LearnerSection, learners: Mapping[str, type] | None = None) -> Task:
+    """Give the task of a learner: what its labels are.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such learner.
+    """
+    learner: type[Learner] = learner_class(section.kind, learners)
+    return getattr(learner, "task", "ordinal")
 
 
 def option_parameters(learner: type) -> dict[str, tuple[Any, Any]]:

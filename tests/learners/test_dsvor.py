@@ -205,7 +205,7 @@ def test_wrong_settings_are_named(options: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(("features", "ranks"), [(0, 3), (2, 1), (1.5, 3), (2, 3.0), ("2", 3)])
 def test_wrong_sizes_are_refused(features: Any, ranks: Any) -> None:
-    for kind in LEARNERS:
+    for kind in (kind for kind, learner in LEARNERS.items() if learner.task == "ordinal"):
         with pytest.raises(ConfigurationError):
             make(kind, features, ranks)
 

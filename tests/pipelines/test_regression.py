@@ -1,0 +1,91 @@
+"""A regression job from a file, in both of the elastic net's shapes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import ElasticNet
+from sklearn.preprocessing import StandardScaler
+
+from anabranch import load
+from anabranch.errors import ConfigurationError
+from pipelines.config import build_job
+from pipelines.run_dir import RunDirectory
+from tests.pipelines.jobs import arrays, finish, models, reference, start
+
+ROWS = 4000
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(4)
+    X = rng.normal([5.0, -1.0, 0.0], [2.0, 0.1, 30.0], size=(ROWS, 3))
+    y = X @ [1.5, -20.0, 0.0] + 7.0 + rng.normal(0, 0.5, ROWS)
+    path = tmp_path_factory.mktemp("regression") / "data.csv"
+    lines = (",".join(map(repr, [*x, t])) for x, t in zip(X.tolist(), y.tolist(), strict=True))
+    path.write_text("a,b,c,y\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def settings(file: Path, shape: str) -> list[str]:
+    graph = {"server": "star", "graph": "ring"}[shape]
+    return [
+        "source.kind=csv",
+        f'source.paths=["{file}"]',
+        "source.rows_per_tick=40",
+        "network.nodes=5",
+        f"network.graph={graph}",
+        "network.degree=",
+        "learner.kind=elastic-net",
+        f"learner.shape={shape}",
+        "exchange.final_rounds=60",
+        "evaluation.companions=[]",
+        "evaluation.window=200",
+        "output.report=false",
+    ]
+
+
+@pytest.mark.parametrize("shape", ["server", "graph"])
+def test_every_node_ends_near_the_optimum_of_all_rows(
+    tmp_path: Path, file: Path, shape: str
+) -> None:
+    finish(start(tmp_path, settings=settings(file, shape)))
+    table = np.loadtxt(file, delimiter=",", skiprows=1)
+    X, y = table[:, :3], table[:, 3]
+    scaler = StandardScaler().fit(X)
+    best = ElasticNet(alpha=0.02, l1_ratio=0.5).fit(scaler.transform(X), (y - y.mean()) / y.std())
+    wanted = best.predict(scaler.transform(X)) * y.std() + y.mean()
+    for model in (tmp_path / "run/models").glob("*.npz"):
+        assert np.abs(load(model).predict(X) - wanted).max() < 0.05 * y.std()
+    row = RunDirectory(tmp_path / "run").final_rows()["cooperative"]
+    assert row["samples"] == ROWS
+    # Over the whole stream stand the errors of predictions before anything was learned.
+    assert row["window"]["RMSE"] < 0.6
+    assert row["window"]["AdjustedR2"] < row["window"]["R2"] < 1
+
+
+def test_two_processes_give_what_the_loop_gives(tmp_path: Path, file: Path) -> None:
+    job = settings(file, "server")
+    finish(start(tmp_path, "--processes", "2", settings=job))
+    run = reference(build(job))
+    assert models(tmp_path) == {n: arrays(learner.model()) for n, learner in run.learners.items()}
+
+
+def build(job: list[str]) -> object:
+    from tests.pipelines.jobs import resolved
+
+    return resolved(["source.rows=", *job])
+
+
+def test_a_server_needs_a_star(file: Path) -> None:
+    tables = {
+        "source": {"kind": "csv", "paths": [str(file)]},
+        "network": {"nodes": 5, "graph": "ring"},
+        "learner": {"kind": "elastic-net"},
+    }
+    from pipelines.flow import build_plan
+    from pipelines.sources import build_source
+
+    job = build_job(tables)
+    with pytest.raises(ConfigurationError, match="no star around"):
+        build_plan(job, build_source(job))
