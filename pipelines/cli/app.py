@@ -12,6 +12,7 @@ from pipelines.cli.predict import predict
 from pipelines.cli.produce import produce
 from pipelines.cli.replay import replay
 from pipelines.cli.report import report
+from pipelines.cli.reproduce import reproduce
 from pipelines.cli.run import run
 
 __all__ = ["app"]
@@ -53,5 +54,5 @@ def settings(
     SHOW_TRACEBACK.set(traceback)
 
 
-for command in (run, check, report, describe, predict, produce, replay):
+for command in (run, check, report, describe, predict, produce, replay, reproduce):
     app.command()(guarded(command))

@@ -43,7 +43,7 @@ class Watcher:
     """
 
     def __init__(self, job: Job, run_dir: RunDirectory, say: Callable[[str], None]) -> None:
-        self._job, self._run_dir, self._say = job, run_dir, say
+        self._run_dir, self._say = run_dir, say
         self._health = Health(job)
         self._verdict = Verdict("green")
         self._said = self._verdict.state

@@ -12,7 +12,7 @@ from pipelines.report.page import page
 from pipelines.report.runs import Run, read_run
 from pipelines.report.several import label_runs, runs_body
 
-__all__ = ["write_report"]
+__all__ = ["write_html", "write_report"]
 
 
 def write_report(run_dirs: Sequence[Path], out: Path) -> None:
@@ -34,7 +34,11 @@ def write_report(run_dirs: Sequence[Path], out: Path) -> None:
         raise ConfigurationError("run directories = [] is empty; allowed: one or more")
     check_bokeh()
     runs = [read_run(Path(path)) for path in run_dirs]
-    html = _one(runs[0]) if len(runs) == 1 else _several(runs)
+    write_html(_one(runs[0]) if len(runs) == 1 else _several(runs), out)
+
+
+def write_html(html: str, out: Path) -> None:
+    """Write a page at once: whoever reads `out` finds the old one or the new one, whole."""
     out.parent.mkdir(parents=True, exist_ok=True)
     beside = out.with_name(f"{out.name}.part")
     beside.write_text(html, encoding="utf-8")

@@ -68,6 +68,26 @@ def test_two_sites_end_as_one_job(
     assert "holds messages of site" in finish(again, code=2)
 
 
+@pytest.mark.parametrize("shape", ["server", "graph"])
+def test_an_elastic_net_over_two_sites(
+    tmp_path: Path, kafka: Kafka, topics: dict[str, str], shape: str
+) -> None:
+    """Its nodes are not alike: the hub, at one site, serves the nodes of both."""
+    graph = {"server": "star", "graph": "ring"}[shape]
+    learner = ["learner.kind=elastic-net", f"learner.shape={shape}", f"network.graph={graph}"]
+    learner += ["network.degree=", "learner.kernel=", "learner.dimension="]
+    one = tmp_path / "one"
+    one.mkdir()
+    finish(start(one, settings=settings(kafka, list(topics.values()), *learner)))
+    letters, where = fresh_name(), folders(tmp_path)
+    jobs = [
+        start(where[here], settings=site(kafka, topics, here, letters, *learner)) for here in where
+    ]
+    for job in jobs:
+        finish(job)
+    assert models(where["east"]) | models(where["west"]) == models(one)
+
+
 def _samples_in(kafka: Kafka, letters: str, topics: dict[str, str]) -> list[float]:
     """Search the letters for every feature of every sample, as text and as a float."""
     whole = b"\n".join(record.value for record in kafka.read(letters))
