@@ -10,8 +10,7 @@ from anabranch.errors import ConfigurationError
 from anabranch.kernels.elastic import predict_rows
 from anabranch.learners import BatchElasticNet, ElasticNet
 from anabranch.learners.elastic_net_alone import solve_alone
-from anabranch.learners.elastic_net_moments import CoMoments
-from anabranch.learners.elastic_net_shards import solve_shards
+from anabranch.learners.elastic_net_shards import fold_shards, solve_shards
 from anabranch.protocol import Array
 
 __all__ = ["ConsensusElasticNet"]
@@ -82,11 +81,9 @@ class ConsensusElasticNet(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f"out of range: nodes={self.nodes}, rounds={self.rounds}; allowed: 1 or more"
             )
         settings = BatchElasticNet(X.shape[1], **self._penalty()).settings
-        shards = []
-        for part in np.array_split(np.arange(len(y)), self.nodes):
-            shard = CoMoments(X.shape[1])
-            shard.fold(np.ascontiguousarray(X[part]), np.asarray(y, dtype=np.float64)[part])
-            shards.append(shard)
+        X, y = np.ascontiguousarray(X), np.asarray(y, dtype=np.float64)
+        parts = zip(np.array_split(X, self.nodes), np.array_split(y, self.nodes), strict=True)
+        shards = fold_shards(X.shape[1], list(parts))
         self.learner_: ElasticNet | None = None
         self.n_iter_ = 1
         if self.nodes == 1:

@@ -31,7 +31,7 @@ def reproduce(
     """Run all of a paper's experiments, print its statements beside our values, write a page."""
     if paper not in _PAPERS:
         raise ConfigurationError(
-            f"unknown paper: PAPER={paper!r}{nearest(paper, _PAPERS)}; "
+            f"unknown paper: PAPER={paper!r}{nearest(paper, list(_PAPERS))}; "
             f"allowed: {', '.join(_PAPERS)}"
         )
     target = Path(f"{paper}.html") if out is None else out

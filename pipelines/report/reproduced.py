@@ -35,8 +35,8 @@ _QUANTITIES: Mapping[str, tuple[str, Literal["linear", "log"], Callable[[Trace],
 }
 _RESIDUALS: Sequence[tuple[str, str, str, Callable[[Trace], Array]]] = (
     ("Primal", "--run-0", "solid", lambda trace: trace.primal),
-    ("Dual, by alpha", "--run-1", "solid", lambda trace: trace.dual),
-    ("Dual, by the nodes' mean: the paper's order", "--run-2", "dashed", lambda t: t.mean_dual),
+    ("Dual, by alpha", "--run-1", "dashed", lambda trace: trace.dual),
+    ("Dual, by the nodes' mean: the paper's order", "--run-2", "dotted", lambda t: t.mean_dual),
 )
 _VARIED = {
     "nodes": "Number of nodes N",
@@ -90,7 +90,7 @@ def reproduced_body(found: Reproduction, patients: Rows) -> tuple[str, list[Char
 
 def _findings(found: Reproduction) -> str:
     rows = [
-        [text(one.what), *(text(cell) for cell in (one.paper, one.ours, one.differs or "no"))]
+        [_wrapped(one.what), *(text(cell) for cell in (one.paper, one.ours, one.differs or "no"))]
         for one in found.findings
     ]
     apart = sum(bool(one.differs) for one in found.findings)
@@ -98,6 +98,11 @@ def _findings(found: Reproduction) -> str:
     head = ["Statement", "Paper", "Ours", "Where they differ, and why"]
     shown = table("N = 20, rho = 1, u1 = u2 = .01, unless said otherwise", head, rows, "letters")
     return f'<p class="lead">{lead}</p>{shown}'
+
+
+def _wrapped(sentence: str) -> str:
+    """Let the heading of a row, which is a sentence here, take several lines."""
+    return f'<span style="white-space: normal">{text(sentence)}</span>'
 
 
 def _curves(traces: Mapping[str, Trace]) -> tuple[str, list[Chart]]:

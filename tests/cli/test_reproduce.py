@@ -35,7 +35,10 @@ def cells(page: str, caption: str) -> list[list[str]]:
     found = re.search(rf"<caption><span>{re.escape(caption)}.*?<tbody>(.*?)</tbody>", page)
     assert found, caption
     rows = re.findall(r"<tr>(.*?)</tr>", found[1])
-    return [[unescape(c) for c in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
+    return [
+        [unescape(re.sub("<.*?>", "", c)) for c in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        for row in rows
+    ]
 
 
 def specs(page: str) -> Mapping[str, Any]:
