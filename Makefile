@@ -31,6 +31,7 @@ demo: $(VENV)/.stamp-test
 bench: $(VENV)/.stamp-test
 	$(BIN)/python -m benchmarks.foundation
 	$(BIN)/python -m benchmarks.kafka
+	$(BIN)/python -m benchmarks.elastic_net
 
 chaos: $(VENV)/.stamp-test
 	$(BIN)/python -m benchmarks.chaos
