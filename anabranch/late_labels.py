@@ -6,7 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from anabranch.errors import ConfigurationError
 from anabranch.protocol import State
-from anabranch.stream import DeadLetter, row_text
+from anabranch.stream import DeadLetter, row_text, source_of
 
 __all__ = ["LateLabels", "WaitingLabel", "WaitingSample"]
 
@@ -65,7 +65,7 @@ class _Queue(Generic[W]):
 
     def letter(self, reason: str, name: str, item: W, what: str) -> DeadLetter:
         detail = f"the {self.own} of id {name[:_SHOWN]!r} {what}"
-        where = (item.partition, item.partition, item.position)
+        where = (source_of(item.partition), item.partition, item.position)
         return DeadLetter(reason, detail, *where, item.text(), time=item.time)
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "Predictions",
     "Share",
     "row_text",
+    "source_of",
 ]
 
 RAW_LIMIT = 1000
@@ -28,6 +29,16 @@ RAW_LIMIT = 1000
 
 WHOLE, SAMPLE, LABEL = 0, 1, 2
 """Kinds of rows: a sample with its label, a sample whose label is to come, a label alone."""
+
+
+def source_of(partition: str) -> str:
+    """Give the source of a partition, as dead letters name it: of "topic:3" the topic.
+
+    >>> source_of("wear:3"), source_of("wear.csv")
+    ('wear', 'wear.csv')
+    """
+    source, colon, number = partition.rpartition(":")
+    return source if colon and number.isdigit() else partition
 
 
 def row_text(values: Iterable[float]) -> bytes:
@@ -179,7 +190,8 @@ class Predictions:
     """What one node predicted for one share, each row before it was learned.
 
     `predicted`, `margins` (n, k) where wanted, and `times` where known are aligned with
-    `positions`; a label still to come is NaN in `y`; `held` tells rows that are scored only.
+    `positions`, and so are `ids` where samples and labels come apart; a label still to come is
+    NaN in `y`; `held` tells rows that are scored only.
     """
 
     node: NodeId
@@ -191,3 +203,4 @@ class Predictions:
     held: bool = False
     margins: Array | None = None
     times: Array | None = None
+    ids: list[str] | None = None

@@ -43,6 +43,7 @@ class Hub:
     sites : what was heard of each other site, for the status
     refused : how many messages of neighbours were refused, by reason
     failure : why a source cannot go on, for good
+    rows, dead : rows learned and dead letters made here since the process began
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Hub:
         self.bad_input: str | None = None
         self.failure: str | None = None
         self.rows = 0
+        self.dead = 0
         self.restored = 0
         self.sites: dict[str, Heard] = {}
         self.refused: Counter[str] = Counter()

@@ -89,12 +89,12 @@ def learn_on_network(
     stay = letters_out(out.outgoing, link, plan, hub) if link else out.outgoing
     op.output("exchange", stay, FeedbackSink(hub))
     _tell_processes(out, len(members), hub)
-    dead = op.flat_map_batch("count_refused", out.dead, _counter(hub))
+    dead = op.merge("all_dead", placed.dead, out.dead, *(m.dead for m in mail))
     return LearnOut(
         _scored(out, plan, len(placement.nodes)),
         out.finals,
         out.predictions,
-        op.merge("all_dead", placed.dead, dead, *(m.dead for m in mail)),
+        op.flat_map_batch("count_dead", dead, _counter(hub)),
     )
 
 
@@ -150,6 +150,7 @@ def _tell_processes(out: NodesOut, members: int, hub: Hub) -> None:
 
 def _counter(hub: Hub) -> Callable[[list[DeadLetter]], list[DeadLetter]]:
     def count(items: list[DeadLetter]) -> list[DeadLetter]:
+        hub.dead += len(items)
         for letter in items:
             if letter.reason == "refused_message":
                 hub.refuse(letter.reason)

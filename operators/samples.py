@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from anabranch.errors import SampleError
 from anabranch.evaluation import restore_tally, tally_for
 from anabranch.protocol import Array, Learner, Margins, NodeId
-from anabranch.stream import DeadLetter, Predictions, Share, row_text
+from anabranch.stream import DeadLetter, Predictions, Share, row_text, source_of
 from operators.node_plan import POOLED, NodePlan
 
 __all__ = ["Made", "RowEvent", "Samples", "refused"]
@@ -128,6 +128,7 @@ class Samples:
         return Predictions(
             self.node, round, share.partition, share.positions, share.y, made.predicted,
             margins=made.margins, times=share.times,
+            ids=None if share.apart is None else share.apart.ids,
         )  # fmt: skip
 
     def last(self, round: int) -> list[RowEvent]:
@@ -173,5 +174,5 @@ class Samples:
 def refused(share: Share, error: SampleError) -> DeadLetter:
     """Give the dead letter of a share's only row, which a learner refused."""
     time = None if share.times is None else int(share.times[0])
-    where = (share.partition, share.partition, int(share.positions[0]))
+    where = (source_of(share.partition), share.partition, int(share.positions[0]))
     return DeadLetter("refused", str(error), *where, row_text(share.X[0].tolist()), time=time)

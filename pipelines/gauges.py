@@ -66,6 +66,8 @@ class Gauges:
         return {
             "time": time.time(),
             "samples": self.hub.restored + self.hub.rows,
+            "learned": self.hub.rows,
+            "dead": self.hub.dead,
             "rate": self._rate(now),
             "draining": self.hub.drain.is_set(),
             "memory": resident_memory(),

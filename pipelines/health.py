@@ -41,8 +41,9 @@ class Health:
     Notes
     -----
     Red within 30 s: a process is not heard of, a partition or an output reports an error, a
-    partition stands still with records to read, and (synchronous) a site is silent. Yellow: a
-    site is silent (asynchronous), messages are refused, many records become dead letters.
+    partition stands still with records to read, and (synchronous) a site is silent. Red,
+    too: most records become dead letters. Yellow: many do, a site is silent (asynchronous), or
+    messages are refused.
     """
 
     job: Job
@@ -130,7 +131,8 @@ class Health:
         if refused > 0:
             yield "yellow", f"{refused:,} messages of other sites were refused in the last minute"
         if dead > 0 and dead > _MANY_DEAD * (dead + samples):
-            yield "yellow", f"{dead:,} of {dead + samples:,} records became dead letters just now"
+            state: State = "red" if dead > samples else "yellow"
+            yield state, f"{dead:,} of {dead + samples:,} records became dead letters just now"
 
     def _stood(self, name: str, offset: int, now: float) -> float:
         before, since = self._places.get(name, (None, now))

@@ -35,7 +35,7 @@ class JobCollector(Collector):
         for name in _STATES:
             health.add_metric([name], float(name == state))
         yield health
-        yield _total("samples", "Samples learned", statuses, "samples")
+        yield _total("samples", "Samples learned since the start", statuses, "learned")
         yield _total("dead_letters", "Records that could not be used", statuses, "dead")
         yield from _processes(statuses)
         yield from _partitions(statuses)

@@ -143,6 +143,8 @@ class RunDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
             if not resume:
                 self._clear(job)
+            for path in self.path.glob("status-*.json"):
+                path.unlink()  # of processes that are no more
             self.models.mkdir(exist_ok=True)
             write_whole(self.environment, json.dumps(_environment(), indent=2))
             if positions is not None:
@@ -210,7 +212,8 @@ class RunDirectory:
         if changed:
             key, (was, now) = next(iter(changed.items()))
             raise ConfigurationError(
-                f"--resume continues the same job, but {key} was {show(was)} and is now {show(now)}"
+                f"--resume continues the same job, but {key} was {show(was)} and is now "
+                f"{show(now)}; put it back, or begin another job (job.name, job.run_dir)"
             )
 
     def _clear(self, job: Job) -> None:
@@ -218,7 +221,7 @@ class RunDirectory:
         outputs = output_files(job)
         folders = (self.models, self.path / "companions")
         left = [path for folder in folders for path in folder.glob("*.npz")]
-        left += [*self.path.glob("process-*.log"), *self.path.glob("status-*.json")]
+        left += self.path.glob("process-*.log")
         for path in (*names, *outputs, *left):
             path.unlink(missing_ok=True)
 

@@ -22,7 +22,8 @@ def prediction_records(item: Predictions) -> list[Record]:
 
     The value is a JSON object: id, node, prediction, round, topic, partition, offset, y (null
     where the label is still to come), and where there are any margins and time (ms since 1970,
-    of the sample); held is there, and true, for rows that are scored only.
+    of the sample), and sample, its id where labels come apart; held is there, and true, for
+    rows that are scored only.
 
     A row predicted again after a crash has the same id, so the same key and partition: the last
     of an id counts, and a compacted topic, or an upsert by key, keeps just that.
@@ -51,6 +52,9 @@ def prediction_records(item: Predictions) -> list[Record]:
         if array is not None:
             form += f',"{name}":%b'
             columns.append(_column(array))
+    if item.ids is not None:
+        form += ',"sample":%b'
+        columns.append([_text(id).encode() for id in item.ids])
     whole = (form + (',"held":true}' if item.held else "}")).encode()
     values = [whole % row for row in zip(*columns, strict=True)]
     start = prefix.encode()

@@ -136,7 +136,7 @@ class PutBack:
         settings = self._settings
         if topic_exists(settings, topic) is False:
             raise ConfigurationError(
-                f"topic {topic!r} is not there any more: make it, or name another by --to"
+                f"topic {topic!r} is not there: make it, or name another by --to"
             )
         progress = SinkProgress(topic)
         producer = PlacingProducer(settings, topic, progress, message_limit(settings, topic))

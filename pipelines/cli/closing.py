@@ -66,7 +66,8 @@ def score_table(
     for metric in metrics:
         table.add_column(metric, justify="right")
     for name in sorted(rows, key=lambda name: (_LEARNERS.get(name, len(_LEARNERS)), name)):
-        values = [_figure(shown[name].get(metric)) for metric in metrics]
+        learned = rows[name].get("samples")
+        values = [_figure(shown[name].get(metric) if learned else None) for metric in metrics]
         table.add_row(name, f"{rows[name].get('samples', 0):,}", *values)
     return table
 

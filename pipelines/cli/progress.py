@@ -69,7 +69,8 @@ def starting() -> str:
 
 
 def _learned_nothing(status: Mapping[str, Any]) -> bool:
-    return not status.get("samples") or status.get("round") is None
+    begun = status.get("samples") or status.get("dead")
+    return not begun or (status.get("round") is None and not status.get("dead"))
 
 
 class Lines:

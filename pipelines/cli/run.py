@@ -107,7 +107,9 @@ def _prepare_and_perform(job: Job, signals: Signals, how: Start) -> int:
         complain("stopped by a signal before the job was begun; nothing was changed")
         return 0
     if resume and run_dir.is_complete():
-        complain(f"{job.job.name}: already complete")
+        complain(
+            f"{job.job.name}: already complete; what has come since is for another job (job.name)"
+        )
         print_closing(job, run_dir, Outcome(0), console)
         print_report(run_dir, console)
         return 0

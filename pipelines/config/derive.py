@@ -13,7 +13,7 @@ from pipelines.config.build import build_stream
 from pipelines.config.edges import read_edges
 from pipelines.config.kafka import Connection
 from pipelines.config.learner import complete_learner, task_of
-from pipelines.config.sections import Job
+from pipelines.config.sections import Job, Output
 
 __all__ = ["DERIVED", "ROWS_PER_NODE", "derive"]
 
@@ -54,6 +54,7 @@ def derive(job: Job, given: Collection[str], learners: Mapping[str, type] | None
     """
     job = replace(job, job=replace(job.job, run_dir=_run_dir(job)))
     job = replace(job, recovery=replace(job.recovery, dir=_recovery_dir(job)))
+    job = replace(job, output=_outputs(job))
     job = _network(_source_files(job), given)
     job = _sites(job)
     job = _ticks(job, given)
@@ -84,6 +85,20 @@ def _recovery_dir(job: Job) -> str | None:
         raise ConfigurationError(
             f'recovery.dir is "{folder}"; it may hold {{name}} and {{run_dir}}, and no other braces'
         ) from None
+
+
+def _outputs(job: Job) -> Output:
+    texts = {key: getattr(job.output, key) for key in ("predictions", "scores", "dead_letters")}
+    names = {"name": job.job.name, "run_dir": job.job.run_dir}
+    try:
+        filled = {key: text and text.format(**names) for key, text in texts.items()}
+    except (KeyError, IndexError, ValueError, AttributeError):
+        wrong = next(key for key, text in texts.items() if text and "{" in text)
+        raise ConfigurationError(
+            f'output.{wrong} is "{texts[wrong]}"; it may hold {{name}} and {{run_dir}}, and no '
+            "other braces"
+        ) from None
+    return replace(job.output, **filled)
 
 
 def _source_files(job: Job) -> Job:

@@ -3,6 +3,7 @@
 import io
 import json
 import signal
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,7 @@ def write_run(folder: Path) -> None:
     run.scores.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
     for process in (0, 1):
         status = {"process": process, "samples": 1000, "rows_total": 4000, "rate": 50.0}
+        status |= {"time": time.time()}
         run.status_of(process).write_text(json.dumps(status), encoding="utf-8")
     letters = [{"reason": "malformed"}, {"reason": "not_finite"}, {"reason": "malformed"}]
     dead = "".join(json.dumps(letter) + "\n" for letter in letters)

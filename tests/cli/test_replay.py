@@ -202,7 +202,7 @@ def test_wrong_use_is_told(kafka: Kafka, topic: str, dead: str, tmp_path: Path) 
         (): "give --dead TOPIC or --dead FILE.jsonl",
         ("--dead", fresh_name()): "is not",
         ("--dead", topic): "it is no dead letter",
-        ("--dead", gone): "is not there any more: make it, or name another by --to",
+        ("--dead", gone): "is not there: make it, or name another by --to",
         ("--dead", dead, "--start", "7:1"): f"--start names partition 7; {dead} has none",
         ("--dead", dead, "--start", "soon"): "--start is 'soon'",
         ("--dead", "no.jsonl"): "--dead is 'no.jsonl', which cannot be read",

@@ -51,7 +51,7 @@ def test_who_leaves_is_told_with_all_that_is_known() -> None:
     late = LateLabels(limit=1)
     late.keep_sample("a" * 500, sample(5, time=77))
     (letter,) = late.keep_sample("b", sample(6))
-    assert (letter.source, letter.partition, letter.position) == ("s:0", "s:0", 5)
+    assert (letter.source, letter.partition, letter.position) == ("s", "s:0", 5)
     assert (letter.time, letter.raw) == (77, b"0.0,0.0")
     assert "a" * 90 in letter.detail
     assert len(letter.detail) < 200

@@ -17,7 +17,7 @@ from pipelines.metrics import JobCollector
 STATUSES: list[dict[str, Any]] = [
     {
         "process": 0,
-        "samples": 5,
+        "learned": 5,
         "dead": 1,
         "rate": 2.5,
         "memory": 1000,
@@ -28,7 +28,7 @@ STATUSES: list[dict[str, Any]] = [
     },
     {
         "process": 1,
-        "samples": 6,
+        "learned": 6,
         "outputs": {"out": {"sent": 5, "queued": 0}},
         "refused": {"other_run": 1},
         "sites": {"west": {"silent": 1.0}},

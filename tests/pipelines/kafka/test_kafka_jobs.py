@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -162,6 +164,8 @@ def test_dead_letters_go_to_a_topic_and_come_back(tmp_path: Path, kafka: Kafka) 
     summary = json.loads((tmp_path / "run/summary.json").read_text())
     assert sum(summary["dead_letters"].values()) == 5
     assert summary["samples"] == 60
+    status = json.loads((tmp_path / "run/status-0.json").read_text())
+    assert (status["learned"], status["dead"]) == (60, 5)
     assert {h["anabranch.reason"].decode() for h in found} == set(summary["dead_letters"])
 
 
@@ -182,4 +186,17 @@ def test_labels_that_come_later_and_apart(tmp_path: Path, kafka: Kafka) -> None:
     summary = json.loads((tmp_path / "run/summary.json").read_text())
     assert summary["samples"] == 280
     assert summary["dead_letters"] == {"label_never_came": 20}
-    assert len(predictions(kafka, out)) == 300
+    made = predictions(kafka, out)
+    assert {row["sample"] for row in made.values()} == {f"s{i}" for i in range(300)}
+    # What waited in vain is found again in its topic.
+    replayed = kafka.topic(2)
+    command = ["replay", "--dead", str(tmp_path / "run/dead_letters.jsonl"), "--to", replayed]
+    done = subprocess.run(
+        [sys.executable, "-m", "pipelines.cli", *command, "--brokers", ",".join(kafka.brokers)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    ids = {json.loads(record.value)["id"] for record in kafka.read(replayed)}
+    assert ids == {f"s{i}" for i in range(280, 300)}
