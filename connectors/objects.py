@@ -64,7 +64,7 @@ class ObjectReader:
         self._width = form.sparse_width or len(features)
         self.inputs = tuple(features) if form.sparse_width is None else form.sparse_fields
         self.order = (*self.inputs, *form.special)
-        self._open = form.features is not None
+        self._open = form.features is not None or form.sparse_width is not None
         self._known = frozenset(self.order)
 
     def read(self, record: Any) -> Row:

@@ -32,6 +32,7 @@ class Output(Protocol):
     topic: str
     sent: int
     failure: str | None
+    hurried: bool
 
     @property
     def waiting(self) -> int:
@@ -83,6 +84,11 @@ class Gauges:
                 for site, heard in dict(self.hub.sites).items()
             },
         }
+
+    def hurry(self) -> None:
+        """Let outputs no longer wait long for brokers that are away."""
+        for output in self.outputs:
+            output.hurried = True
 
     @property
     def failure(self) -> str | None:

@@ -11,9 +11,11 @@ __all__ = ["Health", "Verdict"]
 LOST_AFTER = 10.0
 """Seconds without a word after which a process is taken for lost."""
 STUCK_AFTER = 20.0
-"""Seconds without progress, or with the same error, after which a job is not well."""
+"""Seconds without progress after which a job is not well."""
+WRONG_AFTER = 10.0
+"""Seconds with an error after which a job is not well."""
 STARTED_AFTER = 90.0
-"""Seconds that a job may take to its first sample: kernels are compiled on the first run."""
+"""Seconds in which a process may stand still after its start: kernels may have to be compiled."""
 _MANY_DEAD = 0.1
 _WINDOW = 60.0
 
@@ -82,7 +84,7 @@ class Health:
     def _partitions(self, statuses: Sequence[Status], now: float) -> Found:
         synchronous = self.job.exchange.mode == "synchronous"
         enough = self.job.source.rows_per_tick if synchronous else 1
-        started = any(status["samples"] for status in statuses)
+        started = all(status.get("seconds", 1e9) > STARTED_AFTER for status in statuses)
         patience = STUCK_AFTER if started else STARTED_AFTER
         for name, part in _merged(statuses, "partitions").items():
             if self._lasts(f"partition {name}", part["error"] is not None, now):
@@ -129,9 +131,20 @@ class Health:
         self._counts = [*(c for c in self._counts if now - c[0] < _WINDOW), (now, *totals)]
         samples, dead, refused = (b - a for a, b in zip(self._counts[0][1:], totals, strict=True))
         if refused > 0:
-            yield "yellow", f"{refused:,} messages of other sites were refused in the last minute"
+            # A synchronous node waits for ever for a neighbour whose messages it refuses.
+            state: State = "red" if self.job.exchange.mode == "synchronous" else "yellow"
+            reasons = sorted(
+                {reason for status in statuses for reason in status.get("refused", {})}
+            )
+            yield (
+                state,
+                (
+                    f"{refused:,} messages of other sites were refused in the last minute: "
+                    f"{', '.join(reasons)}"
+                ),
+            )
         if dead > 0 and dead > _MANY_DEAD * (dead + samples):
-            state: State = "red" if dead > samples else "yellow"
+            state = "red" if dead > samples else "yellow"
             yield state, f"{dead:,} of {dead + samples:,} records became dead letters just now"
 
     def _stood(self, name: str, offset: int, now: float) -> float:
@@ -145,7 +158,7 @@ class Health:
         if not wrong:
             self._since.pop(key, None)
             return False
-        return now - self._since.setdefault(key, now) >= STUCK_AFTER
+        return now - self._since.setdefault(key, now) >= WRONG_AFTER
 
 
 def _merged(statuses: Sequence[Status], key: str) -> dict[str, dict[str, Any]]:

@@ -65,7 +65,7 @@ def run_process(job_file: Path, process: int, addresses: str | None) -> int:
 
     job = from_json(job_file.read_bytes())
     built = build_flow(job, process)
-    _drain_on_signals(built.hub.drain)
+    _drain_on_signals(built)
     done, begin = Event(), time.monotonic()
     run_dir = RunDirectory(Path(job.job.run_dir))
     _calm_the_collector()
@@ -122,11 +122,12 @@ def _calm_the_collector() -> None:
     gc.set_threshold(100_000, 20, 20)
 
 
-def _drain_on_signals(drain: Event) -> None:
+def _drain_on_signals(built: "Built") -> None:
     def heard(number: int, frame: FrameType | None) -> None:
-        if drain.is_set():
+        if built.hub.drain.is_set():
             os._exit(KILLED)
-        drain.set()
+        built.hub.drain.set()
+        built.gauges.hurry()
 
     signal.signal(signal.SIGTERM, heard)
     signal.signal(signal.SIGINT, heard)

@@ -13,6 +13,8 @@ __all__ = ["PATIENCE", "Patience"]
 PATIENCE = 600.0
 """Seconds that records wait for brokers that are away."""
 
+HURRY = 10.0
+"""Seconds to wait when the job has been told to stop: what is resumed makes the records again."""
 _LOOK_AFTER = 5.0
 _LOOK_EVERY = 5.0
 _LOOK_FOR = 2.0
@@ -57,7 +59,8 @@ class Patience:
             It has lasted too long, or the topic is gone.
         """
         stalled = self._progress.stalled
-        if stalled > self._seconds:
+        seconds = min(self._seconds, HURRY) if self._progress.hurried else self._seconds
+        if stalled > seconds:
             raise SinkError(
                 f"topic {self._topic!r} took no record for {stalled:.0f} s: the brokers at"
                 f" {self._settings.addresses} {why}; resume the job when they are back"

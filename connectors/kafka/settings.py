@@ -1,6 +1,7 @@
 """How to reach the brokers: addresses, encryption, and who asks."""
 
 import os
+import re
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ _PROTOCOLS = {
     "sasl_tls": "SASL_SSL",
 }
 _MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FOR_LOGIN = ("mechanism", "username", "password_env", "password_file")
 _FOR_TLS = ("ca_file", "cert_file", "key_file", "key_password_env")
 
@@ -208,6 +210,12 @@ def _check_brokers(brokers: tuple[str, ...]) -> None:
 
 
 def _from_environment(key: str, variable: str) -> Secret:
+    if not _VARIABLE.fullmatch(variable):
+        # Not shown: it may well be the password itself.
+        raise ConfigurationError(
+            f"kafka.{key} does not name an environment variable: allowed are letters, digits and"
+            " underscores"
+        )
     value = os.environ.get(variable)
     if not value:
         state = "not set" if value is None else "empty"

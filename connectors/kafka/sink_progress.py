@@ -23,6 +23,7 @@ class SinkProgress:
     sent : those that Kafka has acknowledged
     failed : those that it has refused for good
     failure : why the sink has failed, or None
+    hurried : whether brokers that are away are no longer worth a long wait; set by anybody
 
     Examples
     --------
@@ -37,6 +38,7 @@ class SinkProgress:
         self.topic = topic
         self.queued = self.sent = self.failed = 0
         self.failure: str | None = None
+        self.hurried = False
         self._quiet = quiet
         self._reason = "not acknowledged"
         self._since = monotonic()

@@ -204,7 +204,9 @@ def _check_outputs(job: Job) -> None:
         if (value := getattr(output, key)) is not None
     ]
     for number, (key, target) in enumerate(targets):
-        if not target.name or target.same_as(tuple(other for _, other in targets[:number])):
+        if not target.name:
+            _fail(f"output.{key} is {show(getattr(output, key))}; it must name a file or a topic")
+        if target.same_as(tuple(other for _, other in targets[:number])):
             _fail(
                 f"output.{key} is {show(getattr(output, key))}; it must be a place of its own, "
                 f"not that of output.{targets[0][0]}"

@@ -24,18 +24,35 @@ def check_kafka(job: Job) -> None:
     ConfigurationError
         A key is missing, or contradicts another.
     """
-    topics = [(f"output.{key}", name) for key, name in _output_topics(job).items()]
+    topics: list[tuple[str, str]] = []
     if job.source.kind == "kafka":
         _check_source(job.source)
         topics += [("source.topics", name) for name in job.source.topics]
-    for key, topic in topics:
-        _check_topic(key, topic)
+    topics += [(f"output.{key}", name) for key, name in _output_topics(job).items()]
+    _check_apart(job, topics)
     if topics and not job.kafka.brokers:
         _fail(f"kafka.brokers is empty, but {topics[0][0]} needs one; it must name host:port")
-    for broker in (*job.kafka.brokers, *job.sites.brokers):
-        host, colon, port = broker.rpartition(":")
-        if not (host and colon and port.isdigit() and 0 < int(port) < 1 << 16):
-            _fail(f"kafka.brokers has {show(broker)}; it must be host:port")
+    for section, brokers in (("kafka", job.kafka.brokers), ("sites", job.sites.brokers)):
+        for broker in brokers:
+            if not _is_address(broker):
+                _fail(f"{section}.brokers has {show(broker)}; it must be host:port")
+
+
+def _is_address(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    plain = bool(host) and not set(host) & set("@/ ,")
+    return plain and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16
+
+
+def _check_apart(job: Job, topics: list[tuple[str, str]]) -> None:
+    """A job that read what it writes would feed itself."""
+    sites = [("sites.topic", str(job.sites.topic))] if job.exchange.transport == "kafka" else []
+    taken: dict[str, str] = {}
+    for key, topic in (*topics, *sites):
+        _check_topic(key, topic)
+        other = taken.setdefault(topic, key)
+        if other != key:
+            _fail(f"{key} is {show(topic)}, which is in {other}, too; it must be another topic")
 
 
 def _output_topics(job: Job) -> dict[str, str]:
@@ -115,10 +132,10 @@ def check_sites(job: Job) -> None:
         _fail('sites.nodes is empty; exchange.transport = "kafka" needs the nodes of every site')
     if sites.here not in sites.nodes:
         _fail(f"sites.here is {show(sites.here)}{nearest(sites.here or '', list(sites.nodes))}")
+    if sites.retention <= 0:
+        _fail(f"sites.retention is {show(sites.retention)}; it must be longer than 0s")
     if not sites.brokers:
         _fail("sites.brokers and kafka.brokers are empty; one of them must name host:port")
-    if sites.topic is not None:
-        _check_topic("sites.topic", sites.topic)
     _check_hosts(job)
 
 

@@ -54,8 +54,9 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
     format: Annotated[
         Literal["json", "msgpack", "csv"],
         Meta(
-            description="What messages hold: an object of named values (or an array of them), as "
-            "JSON or MessagePack, or a line of comma-separated values."
+            description="What messages hold: an object of named values, or an array of the values "
+            "of source.features and the label, as JSON or MessagePack, or a line of "
+            "comma-separated values."
         ),
     ] = "json"
     columns: Annotated[

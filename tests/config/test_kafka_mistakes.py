@@ -43,6 +43,12 @@ WRONG = [
     ({"kafka.password": "x"}, "the key kafka.password is unknown"),
     ({"output.predictions": "kafka:"}, "output.predictions"),
     ({"output.predictions": "kafka:a", "output.scores": "kafka:a"}, "a place of its own"),
+    (
+        {"output.predictions": "kafka:t"},
+        'output.predictions is "t", which is in source.topics, too',
+    ),
+    ({"output.dead_letters": "kafka:t"}, "it must be another topic"),
+    ({"kafka.brokers": ["bob:word@host:9"]}, "it must be host:port"),
     ({"output.scores": "scores.jsonl"}, "it must be kafka:TOPIC"),
     ({"exchange.transport": "kafka"}, "sites.nodes is empty"),
     ({"sites.here": "east"}, 'exchange.transport is "local"; it must be "kafka"'),
@@ -55,6 +61,9 @@ HOSTS = [
     ({"nodes": {"east": ["p"], "west": ["q", "r"]}}, 'has "r", which is no node of the network'),
     ({"nodes": {"east": ["p"]}}, 'sites.nodes lacks "q"'),
     ({"nodes": {"east": ["p", "q"], "west": []}}, 'sites.nodes gives "west" no node'),
+    ({"topic": "t"}, 'sites.topic is "t", which is in source.topics, too'),
+    ({"retention": "0s"}, 'sites.retention is "0s"; it must be longer than 0s'),
+    ({"brokers": ["nowhere"]}, 'sites.brokers has "nowhere"'),
     ({"topic": "a/b"}, 'sites.topic has "a/b", which names no topic'),
     ({"brokers": ["nowhere"]}, 'has "nowhere"; it must be host:port'),
 ]

@@ -61,11 +61,10 @@ def test_standing_still_with_records_to_read_turns_red_within_half_a_minute_and_
     assert again[-1] == Verdict("green")
 
 
-def test_a_job_that_has_learned_nothing_yet_may_be_compiling() -> None:
-    fresh = judged(Health(job()), range(0, 95, 5), lambda s: part(7, 10) | {"samples": 0})
-    assert (fresh[-1].state, fresh[-2].state) == ("green", "green")
-    late = judged(Health(job()), range(0, 100, 5), lambda s: part(7, 10) | {"samples": 0})
-    assert late[-1].state == "red"
+def test_a_job_that_has_just_begun_may_be_compiling() -> None:
+    verdicts = judged(Health(job()), range(0, 100, 5), lambda s: part(7, 10) | {"seconds": s})
+    assert {verdict.state for verdict in verdicts[:-1]} == {"green"}
+    assert verdicts[-1].state == "red"
 
 
 @pytest.mark.parametrize(("lag", "state"), [(4, "green"), (5, "red")])
@@ -109,7 +108,11 @@ def test_a_silent_site(mode: str, state: str) -> None:
 def test_refused_messages_and_many_dead_letters_are_yellow_until_they_cease() -> None:
     health = Health(job())
     refused = judged(health, range(0, 20, 5), lambda s: {"refused": {"other_run": s}})
-    assert refused[-1].reasons == ("15 messages of other sites were refused in the last minute",)
+    (reason,) = refused[-1].reasons
+    assert reason == "15 messages of other sites were refused in the last minute: other_run"
+    waits = Health(job(mode="synchronous"))
+    stuck = judged(waits, range(0, 20, 5), lambda s: {"refused": {"other_run": s}})
+    assert (refused[-1].state, stuck[-1].state) == ("yellow", "red")
     calm = judged(health, range(20, 100, 5), lambda s: {"refused": {"other_run": 15}})
     assert calm[-1].state == "green"
     dead = judged(Health(job()), range(0, 20, 5), lambda s: {"samples": 100 + s, "dead": s})
