@@ -1,4 +1,4 @@
-"""The command line: `anabranch run`, `check`, `report`, `describe`, `predict`."""
+"""The command line: `anabranch run`, `check`, `report` and the others."""
 
 import sys
 from collections.abc import Sequence

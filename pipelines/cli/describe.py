@@ -51,7 +51,7 @@ def _learner_keys(keys: list[Key], name: str | None) -> list[Key]:
         return [*keys, *describe_learner(name)]
     for kind, learner in registry().items():
         first = (inspect.getdoc(learner) or "").partition("\n")[0]
-        typer.echo(f"{kind:14}{first}")
+        typer.echo(f"{kind:20}{first}")
     typer.echo("")
     return [*keys, *describe_learner(_DEFAULT)]
 
