@@ -43,7 +43,8 @@ def format_storage(configs: Sequence[Path], users: Sequence[str] = ()) -> None:
     BrokerError
         Kafka refuses.
     """
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22]
+    # A leading dash would be taken for an option.
+    cluster = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
     scram = [part for user in users for part in ("--add-scram", user)]
     for config in configs:
         command = java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config))
