@@ -1,5 +1,6 @@
 """Keeps an eye on a running job: says what changes, and answers /health and /metrics."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,11 @@ def parse_address(text: str) -> tuple[str, int]:
     return host or "127.0.0.1", int(port)
 
 
+def _gist(reason: str) -> str:
+    """Give a reason without its numbers, which move on."""
+    return re.sub(r"[\d,.]+", "", reason)
+
+
 class Watcher:
     """Judge a job every second while it runs.
 
@@ -46,7 +52,7 @@ class Watcher:
         self._run_dir, self._say = run_dir, say
         self._health = Health(job)
         self._verdict = Verdict("green")
-        self._said = self._verdict.state
+        self._said: tuple[str, ...] = (self._verdict.state,)
         self._told: set[str] = set()
         self._next = 0.0
 
@@ -57,9 +63,10 @@ class Watcher:
         self._next = time.monotonic() + _EVERY
         statuses = self.tell_notices()
         self._verdict = self._health.judge(statuses, time.time())
-        if statuses and self._verdict.state != self._said:
-            self._said = self._verdict.state
-            self._say("; ".join((f"health is {self._said}", *self._verdict.reasons)))
+        gist = self._verdict.state, *map(_gist, self._verdict.reasons)
+        if statuses and gist != self._said:
+            self._said = gist
+            self._say("; ".join((f"health is {self._verdict.state}", *self._verdict.reasons)))
 
     def tell_notices(self) -> list[dict[str, Any]]:
         """Say the notices that were not said yet; give the processes' statuses."""
