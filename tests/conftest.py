@@ -3,11 +3,16 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.brokers.fixtures import apache_kafka, kafka, kafka_cluster, private_kafka, secure_kafka
 from tests.brokers.summary import note_kind, summary_lines
 
 __all__ = ["apache_kafka", "kafka", "kafka_cluster", "private_kafka", "secure_kafka", "shared"]
+
+# How long an example takes is no law, least of all on a busy machine.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parent.parent
 
