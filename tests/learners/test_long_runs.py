@@ -22,7 +22,7 @@ def aged(state: dict[str, Any], rows: float) -> dict[str, Any]:
     """The state after so many rows of the same kind."""
     progress = state["progress"].copy()
     growth = rows / progress[0]
-    progress[[0, 2, 3, 6]] = rows
+    progress[[0, 3, 4, 7]] = rows
     return {**state, "progress": progress, "M2": state["M2"] * growth}
 
 
@@ -41,7 +41,7 @@ def test_a_trillion_rows_later_it_still_counts_and_learns(cache: int, closed: bo
         warnings.simplefilter("error")
         old.learn(X, 5.0 - y)  # the world turns round: the floor of the step must follow
     progress = old.export()["progress"]
-    assert progress[[2, 3]].tolist() == [TRILLION + 5000] * 2
+    assert progress[[3, 4]].tolist() == [TRILLION + 5000] * 2
     assert progress[0] == TRILLION + (0 if closed else 5000)
     assert error(old, fresh[0], 5.0 - fresh[1]) < 0.2
     moments = old.export()
@@ -53,10 +53,10 @@ def test_a_batch_node_counts_on_too() -> None:
     node = make("dsvor-batch", 3, 4, kernel="linear", scaling="none")
     node.learn(*linear(seed=1).block(0, 200))
     state = node.export()
-    state["progress"][2] = TRILLION
+    state["progress"][3] = TRILLION
     old = type(node).restore(state)
     old.combine(0, {}, {})
-    assert old.export()["progress"][2] == TRILLION + 1
+    assert old.export()["progress"][3] == TRILLION + 1
     assert np.isfinite(old.parameters()).all()
 
 

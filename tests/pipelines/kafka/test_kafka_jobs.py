@@ -138,7 +138,7 @@ def test_a_partition_that_joins_is_told_and_taken_up_at_the_next_start(
     kafka.grow(topic, 2)
     kafka.produce(topic, records(240, 240), partition=1)
     status = tmp_path / "run/status-0.json"
-    wait_for(lambda: f"{topic}:1" in status.read_text())
+    wait_for(lambda: status.exists() and f"{topic}:1" in status.read_text())
     running.terminate()
     assert "has gained" in finish(running)
     again = start(tmp_path, "--resume", settings=settings(kafka, [topic], *endless))
