@@ -97,7 +97,7 @@ class Placement:
 def whole(block: Block, node: NodeId) -> Share:
     """Give all rows of a block to one node, without a copy."""
     arrays = (block.X, block.y, block.positions, block.held)
-    return Share(block.partition, block.tick, *arrays, node, block.times, block.apart)
+    return Share(block.partition, block.tick, *arrays, node, block.times, block.apart, block.labels)
 
 
 def split(block: Block, indices: Array, nodes: Sequence[NodeId]) -> list[Share]:
@@ -120,7 +120,7 @@ def split(block: Block, indices: Array, nodes: Sequence[NodeId]) -> list[Share]:
         arrays = (X[rows], y[rows], positions[rows], None if held is None else held[rows])
         part = None if times is None else times[rows]
         own = None if apart is None else apart.rows(rows)
-        shares.append(Share(block.partition, block.tick, *arrays, node, part, own))
+        shares.append(Share(block.partition, block.tick, *arrays, node, part, own, block.labels))
         start = end
     return shares
 

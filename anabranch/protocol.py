@@ -6,7 +6,19 @@ from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Arrays", "Learner", "Margins", "Message", "NodeId", "State", "Task", "freeze"]
+__all__ = [
+    "Array",
+    "Arrays",
+    "Labelled",
+    "Learner",
+    "Margins",
+    "Measured",
+    "Message",
+    "NodeId",
+    "State",
+    "Task",
+    "freeze",
+]
 
 NodeId = str
 Array = NDArray[Any]
@@ -143,4 +155,32 @@ class Margins(Protocol):
 
     def predict_then_learn_margins(self, X: Array, y: Array) -> tuple[Array, Array]:
         """As `predict_then_learn`, and what `scores` would have given each row before it."""
+        ...
+
+
+@runtime_checkable
+class Labelled(Protocol):
+    """What a learner of sets of labels has besides: names for the columns of y.
+
+    Its constructor takes `labels`: names, or a number. Those come first and keep their order;
+    labels admitted later follow in sorted order of their names, so that nodes with the same
+    set have the same columns. `learn` and `predict` are about these columns.
+    """
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of y's columns, in order."""
+        ...
+
+    def admit(self, labels: Sequence[str]) -> None:
+        """Take labels up that are new, with parameters of 0; known ones change nothing."""
+        ...
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """What a learner may do besides: tell numbers about itself for scores and report."""
+
+    def measures(self) -> Mapping[str, float]:
+        """Give residuals, objective, damping, ...: name -> value, finite; cheap to ask."""
         ...

@@ -109,13 +109,15 @@ class Block:
     Attributes
     ----------
     X : (n, d) float64, C order, frozen
-    y : (n,) float64, frozen
+    y : (n,) float64, frozen; where samples have sets of labels (n, q), of 0 and 1
     positions : (n,) int64; record numbers in the partition, counting bad records too
     keys : (n,) node names as a list, or None where the placement is not by key or field
     held : (n,) bool, rows held back for scoring, or None when none is
     records : number of records read for this tick, bad ones included
     times : (n,) int64, when each record was made, ms since 1970; None where nobody said
     apart : what rows carry where samples and labels arrive apart, else None
+    labels : names of y's columns, sorted, where they are those that occur in this block; None
+        where y has one column for each label the job knows from the beginning
     """
 
     partition: str
@@ -129,6 +131,7 @@ class Block:
     records: int = 0
     times: Array | None = None
     apart: Apart | None = None
+    labels: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One node's rows of one tick of one partition, possibly none."""
+    """One node's rows of one tick of one partition, possibly none; see `Block`."""
 
     partition: str
     tick: int
@@ -156,12 +159,14 @@ class Share:
     node: NodeId = ""
     times: Array | None = None
     apart: Apart | None = None
+    labels: tuple[str, ...] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as plain values: shares cross processes by the thousand."""
         arrays = (self.X, self.y, self.positions, self.held, self.times)
         packed = tuple(None if array is None else pack(array) for array in arrays)
-        return _unpack_share, (self.partition, self.tick, packed, self.node, self.apart)
+        rest = (self.node, self.apart, self.labels)
+        return _unpack_share, (self.partition, self.tick, packed, *rest)
 
     def rows(self, rows: Any) -> "Share":
         """Give some rows, in order: a slice, or an array of indices or truth values."""
@@ -171,7 +176,7 @@ class Share:
         times = None if self.times is None else self.times[rows]
         apart = None if self.apart is None else self.apart.rows(rows)
         arrays = (self.X[rows], self.y[rows], self.positions[rows], held)
-        return Share(self.partition, self.tick, *arrays, self.node, times, apart)
+        return Share(self.partition, self.tick, *arrays, self.node, times, apart, self.labels)
 
 
 def _unpack_share(
@@ -180,9 +185,10 @@ def _unpack_share(
     packed: tuple[Packed | None, ...],
     node: NodeId,
     apart: Apart | None,
+    labels: tuple[str, ...] | None = None,
 ) -> Share:
     X, y, positions, held, times = (None if p is None else unpack(p) for p in packed)
-    return Share(partition, tick, X, y, positions, held, node, times, apart)  # type: ignore[arg-type]
+    return Share(partition, tick, X, y, positions, held, node, times, apart, labels)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +197,8 @@ class Predictions:
 
     `predicted`, `margins` (n, k) where wanted, and `times` where known are aligned with
     `positions`, and so are `ids` where samples and labels come apart; a label still to come is
-    NaN in `y`; `held` tells rows that are scored only.
+    NaN in `y`; `held` tells rows that are scored only. Of samples with sets of labels `y` and
+    `predicted` are (n, q), their columns named by `labels`.
     """
 
     node: NodeId
@@ -204,3 +211,4 @@ class Predictions:
     margins: Array | None = None
     times: Array | None = None
     ids: list[str] | None = None
+    labels: tuple[str, ...] | None = None
