@@ -1,5 +1,7 @@
 """The learners as scikit-learn estimators: `fit`, `partial_fit`, `predict`."""
 
 from anabranch.sklearn_face.elastic_net import ConsensusElasticNet
+from anabranch.sklearn_face.npsvor import NPSVOR
+from anabranch.sklearn_face.redsvm import RedSVM
 
-__all__ = ["ConsensusElasticNet"]
+__all__ = ["NPSVOR", "ConsensusElasticNet", "RedSVM"]

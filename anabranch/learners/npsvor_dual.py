@@ -1,0 +1,122 @@
+"""L1- and L2-NPSVOR by dual coordinate descent, all planes over one pass of the rows."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from anabranch.kernels.npsvor import dual_pass, duality, squares
+from anabranch.kernels.sparse_lanes import lanes_for
+from anabranch.learners.sparse_rows import SparseRows
+from anabranch.protocol import Array
+
+__all__ = ["Costs", "Planes", "Problem", "descend_dual", "empty_planes", "planes_of", "values_of"]
+
+
+class Costs(NamedTuple):
+    """What errors cost: C1 near the own rank, beyond eps; C2 on the wrong side of the margin."""
+
+    near: float
+    far: float
+    eps: float
+    bias: float
+    """Value of the constant field that carries the bias; 0 for no bias."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows with their ranks (n,) from 0, of `planes` ranks, weights (n,), costs and loss."""
+
+    rows: SparseRows
+    ranks: Array
+    planes: int
+    weights: Array
+    costs: Costs
+    squared: bool = True
+
+
+@dataclass
+class Planes:
+    """All planes and the dual variables they are made of.
+
+    Attributes
+    ----------
+    W : (features, lanes), a column a plane; those beyond the planes are 0
+    B : (lanes,) weights of the bias field
+    beta : (n, lanes), with w = sum_i beta_i x_i
+    passes : passes over the rows so far
+    worst : the largest projected gradient of the last pass
+    """
+
+    W: Array
+    B: Array
+    beta: Array
+    passes: int = 0
+    worst: float = np.inf
+
+
+def empty_planes(problem: Problem) -> Planes:
+    """Give planes of zeros."""
+    lanes, kind = lanes_for(problem.planes), problem.rows.values.dtype
+    return Planes(
+        np.zeros((problem.rows.features, lanes), kind),
+        np.zeros(lanes, kind),
+        np.zeros((len(problem.rows), lanes), kind),
+    )
+
+
+def planes_of(problem: Problem, beta: Array) -> Planes:
+    """Give the planes of dual variables (n, lanes), once these are within their bounds."""
+    far = problem.costs.far * problem.weights[:, None]
+    near = problem.costs.near * problem.weights[:, None]
+    if problem.squared:
+        far, near = (np.where(cap > 0.0, np.inf, 0.0) for cap in (far, near))
+    lanes = np.arange(beta.shape[1])
+    sides = np.sign(problem.ranks[:, None] - lanes)
+    inside = np.where(sides == 0, np.clip(beta, -near, near), sides * np.clip(sides * beta, 0, far))
+    inside[:, problem.planes :] = 0.0
+    inside = inside.astype(beta.dtype)
+    X = problem.rows.matrix(problem.costs.bias)
+    W = (X.T @ inside).astype(beta.dtype)
+    return Planes(np.ascontiguousarray(W[:-1]), np.ascontiguousarray(W[-1]), inside)
+
+
+def descend_dual(
+    problem: Problem, planes: Planes, *, tol: float, most: int, rng: np.random.Generator
+) -> Planes:
+    """Pass over the rows in random order until no projected gradient exceeds `tol`.
+
+    Parameters
+    ----------
+    planes : where to begin, changed in place; consistent with its `beta`
+    most : passes at most
+    """
+    rows, kind = problem.rows, planes.W.dtype
+    norms = np.empty(len(rows), kind)
+    squares(rows.indptr, rows.values, problem.costs.bias, norms)
+    taken = np.flatnonzero(problem.weights > 0.0)
+    for _ in range(most):
+        worst = np.zeros(len(planes.B), kind)
+        dual_pass(
+            rng.permutation(taken), rows.indptr, rows.indices, rows.values, problem.ranks, norms,
+            problem.weights, problem.costs, problem.squared, problem.planes,
+            planes.W.reshape(-1), planes.B, planes.beta, worst,
+        )  # fmt: skip
+        planes.passes += 1
+        planes.worst = float(worst.max())
+        if planes.worst <= tol:
+            break
+    return planes
+
+
+def values_of(problem: Problem, planes: Planes) -> tuple[Array, Array]:
+    """Give every plane's objective, and the value of its dual: two arrays (planes,)."""
+    rows = problem.rows
+    sums = np.zeros((2, problem.planes))
+    duality(
+        rows.indptr, rows.indices, rows.values, problem.ranks, problem.weights, problem.costs,
+        problem.squared, problem.planes, planes.W.reshape(-1), planes.B, planes.beta, sums,
+    )  # fmt: skip
+    lengths = np.einsum("jk,jk->k", planes.W, planes.W, dtype=np.float64)
+    half = 0.5 * (lengths + planes.B.astype(np.float64) ** 2)[: problem.planes]
+    return half + sums[0], sums[1] - half

@@ -1,0 +1,73 @@
+"""What scikit-learn classifiers of ordered labels share: settings, labels as ranks, scores."""
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from anabranch.errors import ConfigurationError
+from anabranch.protocol import Array
+
+__all__ = ["check_choice", "check_positive", "rank_scores", "ranks_of"]
+
+
+def check_positive(name: str, value: float, *, zero: bool = False) -> None:
+    """Refuse a setting that is not a finite number above 0.
+
+    Raises
+    ------
+    ConfigurationError
+        Naming the setting, its value and what is allowed.
+
+    >>> check_positive("C", 0.0)
+    Traceback (most recent call last):
+    anabranch.errors.ConfigurationError: C = 0.0 is out of range; allowed: above 0
+    """
+    if not (np.isfinite(value) and (value >= 0.0 if zero else value > 0.0)):
+        allowed = "0 and above" if zero else "above 0"
+        raise ConfigurationError(f"{name} = {value!r} is out of range; allowed: {allowed}")
+
+
+def check_choice(name: str, value: str, allowed: Collection[str]) -> None:
+    """Refuse a setting that is none of the words allowed; raises ConfigurationError."""
+    if value not in allowed:
+        raise ConfigurationError(f"{name} = {value!r} is unknown; allowed: {', '.join(allowed)}")
+
+
+def ranks_of(y: Any, classes: Any) -> tuple[Array, Array]:
+    """Give all labels in order, and each row's rank (n,) from 0.
+
+    `classes` are all labels, or None for those in `y`.
+
+    Raises
+    ------
+    ValueError
+        Labels are no classes, or not among `classes`.
+
+    >>> ranks_of(["low", "mid", "low"], None)[1].tolist()
+    [0, 1, 0]
+    """
+    check_classification_targets(y)
+    found, ranks = np.unique(y, return_inverse=True)
+    if classes is None:
+        return found, np.asarray(ranks, dtype=np.int64)
+    known = np.unique(np.asarray(classes))
+    strange = np.setdiff1d(found, known).tolist()
+    if strange:
+        raise ValueError(f"y has the label {strange[0]!r}; allowed: {known.tolist()}")
+    return known, np.asarray(np.searchsorted(known, y), dtype=np.int64)
+
+
+def rank_scores(above: Array) -> Array:
+    """Give scores (n, p), largest at 1 + the number of positive values among (n, p - 1).
+
+    The score of rank r is the sum of the r - 1 largest values. Two ranks have one, (n,).
+
+    >>> rank_scores(np.array([[2.0, -1.0, 1.0]])).tolist()
+    [[0.0, 2.0, 3.0, 2.0]]
+    """
+    if above.shape[1] == 1:
+        return above[:, 0]
+    sums = np.cumsum(-np.sort(-above, axis=1), axis=1)
+    return np.hstack([np.zeros((len(sums), 1)), sums])
