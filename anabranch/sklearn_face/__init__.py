@@ -3,5 +3,6 @@
 from anabranch.sklearn_face.elastic_net import ConsensusElasticNet
 from anabranch.sklearn_face.npsvor import NPSVOR
 from anabranch.sklearn_face.redsvm import RedSVM
+from anabranch.sklearn_face.svorim import SVORIM
 
-__all__ = ["NPSVOR", "ConsensusElasticNet", "RedSVM"]
+__all__ = ["NPSVOR", "SVORIM", "ConsensusElasticNet", "RedSVM"]
