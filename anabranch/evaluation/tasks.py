@@ -1,12 +1,14 @@
 """Which tally and which scores belong to which task: one registry."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from anabranch.errors import ConfigurationError, ModelError, nearest
+from anabranch.evaluation.label_scores import multilabel_scores
+from anabranch.evaluation.multilabel import MultilabelTally
 from anabranch.evaluation.ordinal import OrdinalTally, ordinal_scores
 from anabranch.evaluation.regression import RegressionTally, regression_scores
 from anabranch.protocol import Array, State, Task
@@ -54,13 +56,13 @@ class Evaluation:
 
     Attributes
     ----------
-    tally : (ranks, features, window) -> an empty tally, which uses what its task has
+    tally : (ranks, features, window, labels) -> an empty tally, using what its task has
     restore : the tally of an exported state
     scores : totals -> {metric: value}
     bigger_is_better : {metric: whether a high value is good}, the first being the headline
     """
 
-    tally: Callable[[int, int, int], Tally]
+    tally: Callable[[int, int, int, Sequence[str]], Tally]
     restore: Callable[[State], Tally]
     scores: Callable[[Totals], dict[str, float]]
     bigger_is_better: Mapping[str, bool]
@@ -68,16 +70,29 @@ class Evaluation:
 
 EVALUATIONS: dict[str, Evaluation] = {
     "ordinal": Evaluation(
-        tally=lambda ranks, features, window: OrdinalTally(ranks, window),
+        tally=lambda ranks, features, window, labels: OrdinalTally(ranks, window),
         restore=OrdinalTally.restore,
         scores=ordinal_scores,
         bigger_is_better={"MAE": False, "MSE": False, "Accuracy": True, "QuadraticKappa": True},
     ),
     "regression": Evaluation(
-        tally=lambda ranks, features, window: RegressionTally(features, window),
+        tally=lambda ranks, features, window, labels: RegressionTally(features, window),
         restore=RegressionTally.restore,
         scores=regression_scores,
         bigger_is_better={"RMSE": False, "MAE": False, "R2": True, "AdjustedR2": True},
+    ),
+    "multilabel": Evaluation(
+        tally=lambda ranks, features, window, labels: MultilabelTally(labels, window),
+        restore=MultilabelTally.restore,
+        scores=multilabel_scores,
+        bigger_is_better={
+            "HammingLoss": False,
+            "ExactMatch": True,
+            "MicroF1": True,
+            "MacroF1": True,
+            "SampleF1": True,
+            "Jaccard": True,
+        },
     ),
 }
 
@@ -90,7 +105,14 @@ def _evaluation(task: str) -> Evaluation:
     return EVALUATIONS[task]
 
 
-def tally_for(task: str, *, ranks: int = 0, features: int = 0, window: int = 0) -> Tally:
+def tally_for(
+    task: str,
+    *,
+    ranks: int = 0,
+    features: int = 0,
+    window: int = 0,
+    labels: Sequence[str] = (),
+) -> Tally:
     """Make an empty tally.
 
     Parameters
@@ -99,11 +121,12 @@ def tally_for(task: str, *, ranks: int = 0, features: int = 0, window: int = 0) 
     ranks : number of ranks, for tasks that have them
     features : number of features, for scores that count them
     window : how many of the newest samples `window_totals` covers; 0 for no window
+    labels : names of the labels known from the beginning, for tasks that have them
 
     Raises
     ------
     ConfigurationError
-        The task is unknown, or `ranks` or `window` is out of range.
+        The task is unknown, or `ranks`, `window` or `labels` is out of range.
 
     Examples
     --------
@@ -112,7 +135,7 @@ def tally_for(task: str, *, ranks: int = 0, features: int = 0, window: int = 0) 
     >>> scores("ordinal", tally.totals())["MAE"]
     0.5
     """
-    return _evaluation(task).tally(ranks, features, window)
+    return _evaluation(task).tally(ranks, features, window, labels)
 
 
 def restore_tally(state: State) -> Tally:

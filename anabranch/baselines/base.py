@@ -1,0 +1,180 @@
+"""What all baselines share: other libraries' models behind the protocol of learners."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from anabranch.errors import ConfigurationError, MessageError, ModelError
+from anabranch.learners.options import check_names, check_whole
+from anabranch.learners.rows import checked_rows
+from anabranch.learners.states import SCHEMA, check_header, saved_value
+from anabranch.protocol import Array, Message, NodeId, State, Task
+
+__all__ = ["Baseline"]
+
+
+class Baseline(ABC):
+    """A model of another library, learning row by row; it sends nothing and hears nobody.
+
+    Its exported state holds the library's own objects. That is for the snapshots of a running
+    job only: baselines write no model file, and none is ever read.
+
+    Parameters
+    ----------
+    features : int
+        Fields d of a sample.
+    ranks : int
+        Ranks Q, where labels are ranks.
+    names : sequence of str, optional
+        Names of the fields; "0", "1", ...
+
+    Raises
+    ------
+    ConfigurationError
+        A setting is out of its range.
+    """
+
+    kind: ClassVar[str]
+    task: ClassVar[Task]
+
+    def __init__(self, features: int, ranks: int = 0, names: Sequence[str] | None = None) -> None:
+        check_whole("features", features, 1)
+        check_whole("ranks", ranks, 0)
+        self.features, self.ranks = features, ranks
+        self.names = tuple(str(i) for i in range(features)) if names is None else tuple(names)
+        check_names(self.names, features)
+        self._model: Any = self._make()
+
+    @abstractmethod
+    def _make(self) -> Any:
+        """Give the model before any sample."""
+
+    @abstractmethod
+    def _targets(self, y: Array, count: int) -> Array:
+        """Check and give the targets of `count` rows, one of the first axis for each."""
+
+    @abstractmethod
+    def _predict_row(self, x: Array) -> Any:
+        """Predict a row (d,); what all rows give becomes an array."""
+
+    @abstractmethod
+    def _learn_row(self, x: Array, y: Any) -> None:
+        """Learn a row (d,) with its target."""
+
+    @abstractmethod
+    def _stacked(self, predicted: list[Any]) -> Array:
+        """Give the predictions of rows as an array."""
+
+    def predict(self, X: Array) -> Array:
+        """Predict rows X (n, d).
+
+        Raises
+        ------
+        SampleError
+            X has the wrong shape or a value that is not finite.
+        """
+        return self._stacked([self._predict_row(x) for x in checked_rows(X, self.features)])
+
+    def learn(self, X: Array, y: Array) -> None:
+        """Learn the rows X (n, d) with targets y, in order.
+
+        Raises
+        ------
+        SampleError
+            The shape is wrong, a value is not finite, a target is none; nothing has changed
+            then.
+        """
+        rows = checked_rows(X, self.features)
+        for x, target in zip(rows, self._targets(y, len(rows)), strict=True):
+            self._learn_row(x, target)
+
+    def predict_then_learn(self, X: Array, y: Array) -> Array:
+        """Predict each row, then learn it.
+
+        Raises
+        ------
+        SampleError
+            As `learn`.
+        """
+        rows, predicted = checked_rows(X, self.features), []
+        for x, target in zip(rows, self._targets(y, len(rows)), strict=True):
+            predicted.append(self._predict_row(x))
+            self._learn_row(x, target)
+        return self._stacked(predicted)
+
+    def acts(self, round: int) -> bool:
+        """Tell that it sends nothing."""
+        return False
+
+    def messages(self, round: int) -> Sequence[Message]:
+        """Give no message."""
+        return ()
+
+    def check_message(self, message: Message) -> None:
+        """Refuse any message.
+
+        Raises
+        ------
+        MessageError
+            Always.
+        """
+        raise MessageError(f"not for {self.kind}: {sorted(message.arrays)}; allowed: no message")
+
+    def combine(
+        self, round: int, inbox: Mapping[NodeId, Message], weights: Mapping[NodeId, float]
+    ) -> None:
+        """Take no message in.
+
+        Raises
+        ------
+        MessageError
+            There is one.
+        """
+        if inbox:
+            raise MessageError(f"not for {self.kind}: messages of {sorted(inbox)}; allowed: none")
+
+    def parameters(self) -> Array:
+        """Give no number: a baseline has nobody to disagree with."""
+        return np.empty(0)
+
+    def _config(self) -> dict[str, Any]:
+        return {"features": self.features, "ranks": self.ranks, "names": list(self.names)}
+
+    def export(self) -> State:
+        """Give the whole state, the library's objects in it, as a copy."""
+        return {**self.model(), "model": copy.deepcopy(self._model)}
+
+    def model(self) -> State:
+        """Give the settings alone: `restore` of them has not learned anything."""
+        return {"schema": SCHEMA, "kind": self.kind, "config": self._config()}
+
+    @classmethod
+    def restore(cls, state: State) -> Self:
+        """Build a baseline from `export`, in the memory of a running job.
+
+        Raises
+        ------
+        ModelError
+            The schema is newer than this version reads, or the state is damaged.
+        """
+        check_header(state, cls.kind)
+        try:
+            baseline = cls(**saved_value(state, "config"))
+        except (TypeError, ConfigurationError) as error:
+            raise ModelError(f"damaged state: {error}") from error
+        baseline._load(state)
+        return baseline
+
+    def _load(self, state: State) -> None:
+        if "model" not in state:
+            return
+        given = state["model"]
+        if type(given) is not type(self._model):
+            raise ModelError(
+                f"damaged state: model is a {type(given).__name__}; "
+                f"allowed: {type(self._model).__name__}"
+            )
+        self._model = copy.deepcopy(given)
