@@ -5,14 +5,26 @@ from typing import Any
 
 from anabranch.errors import ConfigurationError, nearest
 from anabranch.learners.batch import BatchDSVOR
+from anabranch.learners.doml import DOML
 from anabranch.learners.dsvor import DSVOR
 from anabranch.learners.elastic_net import BatchElasticNet, ElasticNet
+from anabranch.learners.mlknn import MLKNN
 from anabranch.protocol import Learner
 
-__all__ = ["DSVOR", "LEARNERS", "BatchDSVOR", "BatchElasticNet", "ElasticNet", "make"]
+__all__ = [
+    "DOML",
+    "DSVOR",
+    "LEARNERS",
+    "MLKNN",
+    "BatchDSVOR",
+    "BatchElasticNet",
+    "ElasticNet",
+    "make",
+]
 
 LEARNERS: dict[str, type[Learner]] = {
-    learner.kind: learner for learner in (DSVOR, BatchDSVOR, ElasticNet, BatchElasticNet)
+    learner.kind: learner
+    for learner in (DSVOR, BatchDSVOR, ElasticNet, BatchElasticNet, DOML, MLKNN)
 }
 """Every learner by its `kind`."""
 

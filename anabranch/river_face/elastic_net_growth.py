@@ -42,7 +42,7 @@ def _empty(old: State, names: Sequence[str]) -> State:
     config = {**old["config"], "features": len(names), "names": list(names)}
     width = len(names) + 1
     blank = ElasticNet(len(names), names=list(names)).export()
-    sized = ("half", "sent", "frame", "epoch")
+    sized = ("half", "sent", "answer", "frame", "epoch")
     panes = len(old["counts"])
     return {
         "config": config,

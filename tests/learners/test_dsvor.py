@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.isotonic import isotonic_regression
 
-from anabranch.errors import ConfigurationError
+from anabranch.errors import ConfigurationError, ModelError
 from anabranch.learners import LEARNERS, make
 from anabranch.protocol import Array, Learner
 from anabranch.synthetic import OrdinalStream, drifting, nonlinear, wide
@@ -213,3 +213,18 @@ def test_wrong_sizes_are_refused(features: Any, ranks: Any) -> None:
 def test_unknown_learner_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(ConfigurationError, match="did you mean 'dsvor'"):
         make("dsvr", 2, 3)
+
+
+@pytest.mark.parametrize("kind", ["dsvor", "dsvor-batch"])
+def test_damaged_states_of_dsvor_are_refused(kind: str) -> None:
+    node = make(kind, 2, 4, dimension=20)
+    node.learn(*nonlinear(seed=0).block(0, 30))
+    state = node.export()
+    for change in (
+        {"w": state["w"][:, 1:]}, {"w": state["w"][0]},
+        {"config": {}}, {"config": {**state["config"], "ranks": 1}}, {"config": None},
+        {"config": {**state["config"], "extra": 1}}, {"warm_up_rounds": 21},
+        {"warm_up_rounds": "two"}, {"progress": -state["progress"]}, {"mean": "none"},
+    ):  # fmt: skip
+        with pytest.raises(ModelError):
+            type(node).restore({**state, **change})

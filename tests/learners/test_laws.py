@@ -1,7 +1,6 @@
 """Laws that every learner obeys; a new learner joins by a row in CASES."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -11,108 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.errors import MessageError, ModelError, SampleError
-from anabranch.learners import make
-from anabranch.protocol import Array, Learner, Margins, Message
-from anabranch.synthetic import nonlinear
+from anabranch.protocol import Array, Margins
+from tests.learners.law_cases import (
+    CASES,
+    Case,
+    both,
+    by_margins,
+    damaged,
+    equal,
+    neighbours,
+    trained,
+)
 
-
-def ordinal_data(count: int, seed: int = 0) -> tuple[Array, Array]:
-    return nonlinear(seed=seed).block(0, count)
-
-
-@dataclass(frozen=True)
-class Case:
-    """How to make a learner, samples for it, and whether it gives margins.
-
-    `peer` gives a neighbour's message, by a seed, where that is not what the learner itself
-    would send first; `ranked` tells whether targets are ranks.
-    """
-
-    make: Callable[[], Learner]
-    data: Callable[..., tuple[Array, Array]] = ordinal_data
-    margins: bool = True
-    peer: Callable[[int], Message] | None = None
-    ranked: bool = True
-
-
-def dsvor(**options: Any) -> Case:
-    return Case(lambda: make("dsvor", 2, 4, dimension=20, **options))
-
-
-def numbers(count: int, seed: int = 0) -> tuple[Array, Array]:
-    X = nonlinear(seed=seed).block(0, count)[0]
-    noise = np.random.default_rng(seed).normal(size=count)
-    return X, np.round(30.0 * X[:, 0] - 10.0 * X[:, 1] + noise)
-
-
-def elastic(kind: str, shape: str, role: str, **options: Any) -> Case:
-    def make_as(role: str) -> Learner:
-        return make(kind, 2, 0, shape=shape, role=role, **options)
-
-    def say(seed: int) -> Message:
-        """What a node says first to a server, or a hub that has heard of somebody."""
-        node, hub = make_as("node"), make_as("hub")
-        node.learn(*numbers(30 + seed, seed))
-        if (shape, role) == ("server", "hub"):
-            return node.messages(0)[0]
-        heard = {"x": make_as("node").messages(0)[0]} if shape == "graph" else {}
-        for t in range(3 + seed):
-            hub.learn(*numbers(30, seed))
-            hub.combine(t, heard, {"x": 1.0})
-        return hub.messages(0)[0]
-
-    return Case(lambda: make_as(role), numbers, False, say, False)
-
-
-CASES = {
-    "gaussian": dsvor(),
-    "linear": dsvor(kernel="linear", warm_up=2),
-    "cache": dsvor(cache=7, warm_up=2),
-    "last": dsvor(serve="last", scaling="none"),
-    "batch": Case(lambda: make("dsvor-batch", 2, 4, dimension=20, warm_up=2)),
-    "batch linear": Case(lambda: make("dsvor-batch", 2, 4, kernel="linear", scaling="none")),
-    "elastic node": elastic("elastic-net", "server", "node"),
-    "elastic window": elastic("elastic-net", "server", "node", window=50, u1=0.0),
-    "elastic hub": elastic("elastic-net", "server", "hub", decay=0.98),
-    "elastic graph": elastic("elastic-net", "graph", "node", scaling="none"),
-    "elastic graph hub": elastic("elastic-net", "graph", "hub"),
-    "elastic batch": elastic("elastic-net-batch", "server", "node"),
-    "elastic batch hub": elastic("elastic-net-batch", "server", "hub", scaling="none", rho=1.0),
-    "elastic batch graph": elastic("elastic-net-batch", "graph", "node"),
-}
 every = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 sure = pytest.mark.parametrize(
     "case", [pytest.param(case, id=name) for name, case in CASES.items() if case.margins]
 )
-
-
-def equal(a: Any, b: Any) -> bool:
-    """Equality of states, bit for bit in the arrays."""
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(equal(a[key], b[key]) for key in a)
-    if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    return bool(a == b)
-
-
-def neighbours(case: Case, names: str = "bca") -> dict[str, Message]:
-    if case.peer is not None:
-        return {name: case.peer(seed) for seed, name in enumerate(names, 1)}
-    inbox = {}
-    for seed, name in enumerate(names, 1):
-        other = case.make()
-        other.learn(*case.data(30, seed))
-        inbox[name] = other.messages(0)[0]
-    return inbox
-
-
-def trained(case: Case, rounds: int = 4) -> Learner:
-    learner = case.make()
-    X, y = case.data(20 * rounds)
-    for t in range(rounds):
-        learner.learn(X[20 * t : 20 * t + 20], y[20 * t : 20 * t + 20])
-        learner.combine(t, neighbours(case), {"a": 0.2, "b": 0.3, "c": 0.1})
-    return learner
 
 
 @every
@@ -126,7 +39,7 @@ def test_empty_block_is_fine(case: Case) -> None:
     learner = trained(case)
     before = learner.export()
     X, y = case.data(0)
-    assert learner.predict_then_learn(X, y).shape == (0,)
+    assert learner.predict_then_learn(X, y).shape == y.shape
     learner.learn(X, y)
     assert equal(before, learner.export())
 
@@ -186,7 +99,7 @@ def test_model_predicts_alike_and_holds_no_sample(case: Case) -> None:
     X, y = case.data(300, seed=4)
     state = learner.model()
     twin = type(learner).restore(state)
-    assert equal(learner.predict(X), twin.predict(X))
+    assert not case.alike or equal(learner.predict(X), twin.predict(X))
     twin.learn(X, y)
     seen = np.round(case.data(80)[0].ravel(), 12)
     for name, value in state.items():
@@ -209,21 +122,6 @@ def test_damaged_states_are_refused(case: Case) -> None:
     for name in state.keys() - optional:
         with pytest.raises(ModelError, match=name):
             kind.restore({key: value for key, value in state.items() if key != name})
-
-
-@pytest.mark.parametrize("kind", ["dsvor", "dsvor-batch"])
-def test_damaged_states_of_dsvor_are_refused(kind: str) -> None:
-    node = make(kind, 2, 4, dimension=20)
-    node.learn(*ordinal_data(30))
-    state = node.export()
-    for change in (
-        {"w": state["w"][:, 1:]}, {"w": state["w"][0]},
-        {"config": {}}, {"config": {**state["config"], "ranks": 1}}, {"config": None},
-        {"config": {**state["config"], "extra": 1}}, {"warm_up_rounds": 21},
-        {"warm_up_rounds": "two"}, {"progress": -state["progress"]}, {"mean": "none"},
-    ):  # fmt: skip
-        with pytest.raises(ModelError):
-            type(node).restore({**state, **change})
 
 
 @every
@@ -256,11 +154,6 @@ def test_margins_are_given_by_those_who_have_them(case: Case) -> None:
     assert isinstance(case.make(), Margins) == case.margins
 
 
-def both(learner: Any, X: Array, y: Array) -> tuple[Array, Array]:
-    predicted, margins = learner.predict_then_learn_margins(X, y)
-    return predicted, margins
-
-
 @sure
 @pytest.mark.parametrize("rounds", [0, 1, 4])
 def test_margins_are_those_before_each_row_was_learned(case: Case, rounds: int) -> None:
@@ -274,7 +167,7 @@ def test_margins_are_those_before_each_row_was_learned(case: Case, rounds: int) 
     assert equal(margins, np.concatenate(scores))
     assert equal(predicted, np.concatenate(ranks))
     assert equal(predicted, plain.predict_then_learn(X, y))
-    assert equal(predicted, 1 + (margins > 0.0).sum(axis=1))
+    assert equal(predicted, by_margins(margins, y))
     assert equal(block.export(), rows.export())
     assert equal(block.export(), plain.export())
 
@@ -317,21 +210,20 @@ def test_non_finite_sample_changes_nothing(case: Case, value: float) -> None:
     [
         pytest.param(case, label, id=f"{name}-{label}")
         for name, case in CASES.items()
-        for label in (0, 5, 1.5, np.nan, np.inf, -1)
-        if case.ranked or not np.isfinite(label)
+        for label in case.wrong
     ],
 )
-def test_label_that_is_no_rank_changes_nothing(case: Case, label: float) -> None:
+def test_target_that_is_none_changes_nothing(case: Case, label: float) -> None:
     learner = trained(case)
     before = learner.export()
     X, y = case.data(10, seed=7)
     y[3] = label
-    with pytest.raises(SampleError, match=r"y\[3\]"):
+    with pytest.raises(SampleError, match=r"y\[3"):
         learner.learn(X, y)
     with pytest.raises(SampleError):
         learner.predict_then_learn(X, y)
     if case.margins:
-        with pytest.raises(SampleError, match=r"y\[3\]"):
+        with pytest.raises(SampleError, match=r"y\[3"):
             both(learner, X, y)
     assert equal(before, learner.export())
 
@@ -348,18 +240,6 @@ def test_wrong_shapes_are_refused(case: Case) -> None:
         with pytest.raises(SampleError):
             learner.learn(bad_X, bad_y)
     assert equal(before, learner.export())
-
-
-def damaged(message: Message) -> list[Message]:
-    bad = []
-    for name, array in message.arrays.items():
-        rest = {key: value for key, value in message.arrays.items() if key != name}
-        poisoned = array.copy()
-        poisoned[-1] = np.nan
-        bad.append(Message(rest))
-        wrong = (array[:-1], poisoned, array[:, None], array + np.inf)
-        bad.extend(Message({**rest, name: values}) for values in wrong)
-    return [*bad, Message({}), Message({**message.arrays, "other": np.zeros(1)})]
 
 
 @every
