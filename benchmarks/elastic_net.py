@@ -4,7 +4,7 @@ batch: 20 shards of 1,000 rows, from the rows to the parameters, without message
 scikit-learn's are each given the loosest tolerance with which they come within a millionth of
 the optimum; both get the rows as they are (row by row in memory). online: one process, one
 thread. flights: 327,346 flights in time order, 400 a tick, every one predicted before it is
-learned, in the loop that `anabranch run` equals bit for bit.
+learned, in the loop that `anabranch run` equals bit for bit, and the peers as its baselines.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import numpy as np
 from rich.console import Console
 from sklearn.linear_model import ElasticNet as Reference
 
+from anabranch.baselines.regression import RiverBayesianLinear, RiverLinear, SklearnSGD
 from anabranch.learners import BatchElasticNet
 from anabranch.learners.elastic_net_shards import fold_shards, solve_shards
 from anabranch.network import node_names
@@ -31,14 +32,12 @@ from benchmarks.elastic_net_peers import (
     Pair,
     Step,
     alone,
-    bayesian,
     blocks_of,
     linear,
     plain_river,
     rls,
     rmse,
     run,
-    sgd,
     together,
 )
 from benchmarks.table import Row, print_rows, write_results
@@ -51,8 +50,9 @@ SHARDS, SHARD_ROWS, U, GAP = 20, 1000, 0.01, 1e-6
 AIMS = {10: 1.0, 100: 1.0, 1000: 3.0}
 """Fields -> times of scikit-learn's that it may take."""
 ONLINE_FIELDS, BLOCK, FLIGHTS_A_TICK = 9, 100, 400
+ROUNDS_A_TICK = (1, 4)
 _SKIPPED = 2000
-_TOLERANCES = [10.0**-k for k in range(2, 13)]
+_TOLERANCES = [10.0 ** (-k / 4) for k in range(6, 49)]
 
 
 def main() -> None:
@@ -210,12 +210,13 @@ def _flights(path: Path, most: int | None) -> Iterator[Row]:
             found |= {f"{name}, local": _local(make, ticks, masks), f"{name}, pooled": pooled[name]}
         errors = {name: rmse(y[_SKIPPED:], out[_SKIPPED:]) for name, out in found.items()}
         section = f"flights: {len(y):,}, RMSE after the first {_SKIPPED:,}, by {group}"
-        for u in (U, 0.0):
-            ours = _gather(together(ticks, list(masks), u), masks)
+        for u, rounds in product((U, 0.0), ROUNDS_A_TICK):
+            ours = _gather(together(ticks, list(masks), u, rounds), masks)
             error = rmse(y[_SKIPPED:], ours[_SKIPPED:])
+            figure = f"together, u = {u:g}, {rounds} a tick"
             for name, peer in errors.items():
                 if not name.startswith("ours") or name.startswith(f"ours u = {u:g},"):
-                    yield Row(section, f"together, u = {u:g}", error, "min", name, peer)
+                    yield Row(section, figure, error, "min", name, peer)
 
 
 def _read(path: Path, most: int | None) -> tuple[Array, Array, dict[str, Any]]:
@@ -255,10 +256,10 @@ def _gather(found: Mapping[str, Sequence[Array]], masks: Mapping[str, Any]) -> A
 _MODELS: Mapping[str, Callable[[], Step]] = {
     f"ours u = {U:g}": lambda: alone(U, len(FIELDS)),
     "ours u = 0": lambda: alone(0.0, len(FIELDS)),
-    "River LinearRegression": linear,
-    "River LinearRegression, step .001": partial(linear, 0.001),
-    "River BayesianLinearRegression": bayesian,
-    "scikit-learn SGDRegressor": sgd,
+    "River LinearRegression": lambda: RiverLinear(len(FIELDS)).predict_then_learn,
+    "River LinearRegression, step .001": lambda: linear(0.001),
+    "River BayesianLinearRegression": lambda: RiverBayesianLinear(len(FIELDS)).predict_then_learn,
+    "scikit-learn SGDRegressor": lambda: SklearnSGD(len(FIELDS)).predict_then_learn,
 }
 
 

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from river import compose, linear_model, optim, preprocessing
-from sklearn.linear_model import SGDRegressor
-from sklearn.preprocessing import StandardScaler
+from river import linear_model, optim, preprocessing
 
 from anabranch.learners import ElasticNet
 from anabranch.network import combination_weights, star
@@ -19,14 +17,12 @@ __all__ = [
     "Pair",
     "Step",
     "alone",
-    "bayesian",
     "blocks_of",
     "linear",
     "plain_river",
     "rls",
     "rmse",
     "run",
-    "sgd",
     "together",
 ]
 
@@ -48,13 +44,15 @@ def run(step: Step, blocks: Sequence[Pair]) -> Array:
     return np.concatenate([step(X, y) for X, y in blocks])
 
 
-def together(ticks: Sequence[Tick], names: Sequence[str], u: float) -> dict[str, list[Array]]:
-    """Let nodes and a server learn together; gives each node's predictions."""
+def together(
+    ticks: Sequence[Tick], names: Sequence[str], u: float, rounds: int = 1
+) -> dict[str, list[Array]]:
+    """Let nodes and a server learn together, in so many rounds a tick; gives the predictions."""
     width = next(iter(ticks[0].values()))[0].shape[1]
     learners = {name: ElasticNet(width, u1=u, u2=u) for name in names}
     learners["server"] = ElasticNet(width, u1=u, u2=u, role="hub")
     weights = combination_weights(star(["server", *names]))
-    return simulate(learners, weights, ticks).predicted
+    return simulate(learners, weights, ticks, rounds_per_tick=rounds).predicted
 
 
 def alone(u: float, features: int) -> Step:
@@ -77,29 +75,10 @@ def _river_step(model: Any) -> Step:
     return step
 
 
-def linear(step: float = 0.01) -> Step:
-    """River's; its own step is 0.01."""
+def linear(step: float) -> Step:
+    """River's LinearRegression over its running z-scores; each row predicted, then learned."""
     model = linear_model.LinearRegression(optim.SGD(step))
     return _river_step(preprocessing.StandardScaler() | model)
-
-
-def bayesian() -> Step:
-    # It has no intercept of its own.
-    one = compose.FuncTransformer(lambda x: {**x, "one": 1.0})
-    model = linear_model.BayesianLinearRegression()
-    return _river_step(preprocessing.StandardScaler() | one | model)
-
-
-def sgd() -> Step:
-    scaler, model = StandardScaler(), SGDRegressor(random_state=0)
-
-    def step(X: Array, y: Array) -> Array:
-        known = hasattr(model, "coef_")
-        out = model.predict(scaler.transform(X)) if known else np.zeros(len(y))
-        model.partial_fit(scaler.partial_fit(X).transform(X), y)
-        return np.asarray(out)
-
-    return step
 
 
 @njit(cache=True, nogil=True)

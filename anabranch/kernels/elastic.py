@@ -10,10 +10,7 @@ from numba import njit
 
 from anabranch.protocol import Array
 
-__all__ = ["fill_problem", "fold", "merge", "observe", "predict_rows"]
-
-_TILE = 64
-"""Side of the tiles of `fold`: products of such are never split between threads."""
+__all__ = ["fill_lower", "fill_problem", "merge", "observe", "predict_rows"]
 
 
 @njit(cache=True, nogil=True)
@@ -36,46 +33,6 @@ def observe(X: Array, y: Array, decay: float, count: float, mean: Array, S: Arra
 
 
 @njit(cache=True, nogil=True)
-def _centre_chunk(X: Array, y: Array, count: float, mean: Array, chunk: Array) -> float:
-    """Fill `chunk` with d' sqrt(n m/(n + m)) and the centred rows; move the mean; give n + m."""
-    m, p = X.shape
-    total = count + m
-    middle = np.zeros(p + 1)
-    for r in range(m):
-        for i in range(p):
-            middle[i] += X[r, i]
-        middle[p] += y[r]
-    middle /= m
-    for r in range(m):
-        for i in range(p):
-            chunk[r + 1, i] = X[r, i] - middle[i]
-        chunk[r + 1, p] = y[r] - middle[p]
-    for i in range(p + 1):
-        chunk[0, i] = (middle[i] - mean[i]) * np.sqrt(count * m / total)
-        mean[i] += (middle[i] - mean[i]) * m / total
-    return total  # type: ignore[no-any-return]
-
-
-@njit(cache=True, nogil=True)
-def fold(X: Array, y: Array, count: float, mean: Array, S: Array) -> float:
-    """As `observe` without decay, 63 rows at a time: much faster for many fields, not row by row.
-
-    S += C'C, the first row of C being Chan's term for the difference of the means.
-    """
-    size = mean.size
-    for start in range(0, X.shape[0], _TILE - 1):
-        stop = min(start + _TILE - 1, X.shape[0])
-        chunk = np.empty((stop - start + 1, size))
-        count = _centre_chunk(X[start:stop], y[start:stop], count, mean, chunk)
-        for i in range(0, size, _TILE):
-            left = np.ascontiguousarray(chunk[:, i : i + _TILE].T)
-            for j in range(0, i + 1, _TILE):
-                right = np.ascontiguousarray(chunk[:, j : j + _TILE])
-                S[i : i + _TILE, j : j + _TILE] += np.dot(left, right)
-    return count
-
-
-@njit(cache=True, nogil=True)
 def merge(count: float, mean: Array, S: Array, n: float, other: Array, T: Array) -> float:
     """Take n samples with moments (other, T) in (Chan); give the count of both."""
     total = count + n
@@ -92,6 +49,36 @@ def merge(count: float, mean: Array, S: Array, n: float, other: Array, T: Array)
 
 
 @njit(cache=True, nogil=True)
+def fill_lower(
+    count: float,
+    mean: Array,
+    S: Array,
+    centre: Array,
+    scale: Array,
+    total: float,
+    A: Array,
+    c: Array,
+) -> float:
+    """A = (1/M) [z 1]'[z 1], its lower triangle; c = (1/M) [z 1]'v; give (1/M) v'v.
+
+    z, v: the samples' fields and target, less `centre`, over `scale`; M = total.
+    """
+    p = mean.size - 1
+    away, inverse = (mean - centre) / scale, 1.0 / scale
+    for i in range(p):
+        f, g = inverse[i] / total, count * away[i] / total
+        for j in range(i + 1):
+            A[i, j] = f * S[i, j] * inverse[j] + g * away[j]
+    f, g = inverse[p] / total, count * away[p] / total
+    for j in range(p):
+        c[j] = f * S[p, j] * inverse[j] + g * away[j]
+        A[p, j] = count * away[j] / total
+    A[p, p] = count / total
+    c[p] = count * away[p] / total
+    return (S[p, p] / scale[p] / scale[p] + count * away[p] * away[p]) / total  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
 def fill_problem(
     count: float,
     mean: Array,
@@ -102,24 +89,12 @@ def fill_problem(
     A: Array,
     c: Array,
 ) -> float:
-    """A = (1/M) [z 1]'[z 1], c = (1/M) [z 1]'v; give (1/M) v'v.
-
-    z, v: the samples' fields and target, less `centre`, over `scale`; M = total.
-    """
-    p = mean.size - 1
-    away = (mean - centre) / scale
-    for i in range(p + 1):
-        for j in range(i + 1):
-            value = (S[i, j] / scale[i] / scale[j] + count * away[i] * away[j]) / total
-            if i < p:
-                A[i, j] = A[j, i] = value
-            elif j < p:
-                c[j] = value
-    for j in range(p):
-        A[p, j] = A[j, p] = count * away[j] / total
-    A[p, p] = count / total
-    c[p] = count * away[p] / total
-    return (S[p, p] / scale[p] / scale[p] + count * away[p] * away[p]) / total  # type: ignore[no-any-return]
+    """As `fill_lower`, with all of A."""
+    square = fill_lower(count, mean, S, centre, scale, total, A, c)
+    for i in range(mean.size):
+        for j in range(i):
+            A[j, i] = A[i, j]
+    return square
 
 
 @njit(cache=True, nogil=True)

@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 
 from anabranch.kernels.checks import bounded
+from anabranch.kernels.lanes import WIDTH, dot
 from anabranch.protocol import Array
 
 __all__ = ["conjugate_gradients", "descend", "factorise", "length", "polish", "shrink", "solve"]
@@ -33,36 +34,51 @@ def shrink(eta: Array, l1: Array, curvature: Array, out: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def _factorise_small(L: Array, start: int, stop: int) -> bool:
-    """L L' of the square block start..stop of L, in its lower triangle."""
-    for j in range(start, stop):
-        for i in range(j, stop):
-            total = L[i, j]
-            for k in range(start, j):
-                total -= L[i, k] * L[j, k]
-            if i > j:
-                L[i, j] = total / L[j, j]
-            elif total > 0.0:
-                L[j, j] = np.sqrt(total)
-            else:
-                return False
+    """L L' of the square block start..stop of L, in its lower triangle; row by row of L'."""
+    m = stop - start
+    U = np.empty((m, m))
+    for j in range(m):
+        for i in range(j, m):
+            U[j, i] = L[start + i, start + j]
+    for j in range(m):
+        if not U[j, j] > 0.0:
+            return False
+        U[j, j:] /= np.sqrt(U[j, j])
+        for k in range(j + 1, m):
+            f = U[j, k]
+            for i in range(k, m):
+                U[k, i] -= f * U[j, i]
+    for j in range(m):
+        for i in range(j, m):
+            L[start + i, start + j] = U[j, i]
     return True
 
 
 @njit(cache=True, nogil=True)
-def _solve_tile(L: Array, start: int, stop: int, first: int, last: int) -> None:
-    """Rows first..last of the columns start..stop, given the factor of the diagonal block.
+def _solve_tile(L: Array, start: int, stop: int, first: int, tile: Array) -> None:
+    """Rows from `first` on of the columns start..stop, by the factor of the diagonal block.
 
-    Column by column, all rows at once: the inner loop runs over contiguous memory.
+    Column by column, all rows at once: the inner loop runs over contiguous memory. The rows
+    go into L and, as columns, into `tile` (stop - start, TILE).
     """
-    columns = np.ascontiguousarray(L[first:last, start:stop].T)
+    rows = min(TILE, L.shape[0] - first)
+    tile[:, :rows] = L[first : first + rows, start:stop].T
     for j in range(stop - start):
         for k in range(j):
             f = L[start + j, start + k]
-            for i in range(columns.shape[1]):
-                columns[j, i] -= columns[k, i] * f
-        for i in range(columns.shape[1]):
-            columns[j, i] /= L[start + j, start + j]
-    L[first:last, start:stop] = columns.T
+            for i in range(rows):
+                tile[j, i] -= tile[k, i] * f
+        for i in range(rows):
+            tile[j, i] /= L[start + j, start + j]
+    L[first : first + rows, start:stop] = tile[:, :rows].T
+
+
+@njit(cache=True, nogil=True)
+def _subtract(L: Array, first: int, left: int, product: Array) -> None:
+    n = L.shape[0]
+    for a in range(min(TILE, n - first)):
+        for b in range(min(TILE, n - left)):
+            L[first + a, left + b] -= product[a, b]
 
 
 @njit(cache=True, nogil=True)
@@ -73,17 +89,18 @@ def factorise(A: Array, extra: Array, L: Array) -> bool:
         for j in range(i + 1):
             L[i, j] = A[i, j]
         L[i, i] += extra[i]
+    product = np.empty((TILE, TILE))
     for k in range(0, n, TILE):
         end = min(k + TILE, n)
         if not _factorise_small(L, k, end):
             return False
-        for i in range(end, n, TILE):
-            _solve_tile(L, k, end, i, min(i + TILE, n))
-        for i in range(end, n, TILE):
-            left = np.ascontiguousarray(L[i : min(i + TILE, n), k:end])
-            for j in range(end, i + 1, TILE):
-                right = np.ascontiguousarray(L[j : min(j + TILE, n), k:end].T)
-                L[i : min(i + TILE, n), j : min(j + TILE, n)] -= np.dot(left, right)
+        panel = np.zeros(((n - end + TILE - 1) // TILE, end - k, TILE))
+        for i in range(panel.shape[0]):
+            _solve_tile(L, k, end, end + i * TILE, panel[i])
+        for i in range(panel.shape[0]):
+            for j in range(i + 1):
+                np.dot(panel[i].T, panel[j], product)
+                _subtract(L, end + i * TILE, end + j * TILE, product)
     return True
 
 
@@ -92,8 +109,9 @@ def solve(L: Array, right: Array, out: Array) -> None:
     """L L' out = right."""
     n = right.size
     for i in range(n):
-        total = right[i]
-        for k in range(i):
+        whole = i // WIDTH * WIDTH
+        total = right[i] - dot(L[i], out, whole)
+        for k in range(whole, i):
             total -= L[i, k] * out[k]
         out[i] = total / L[i, i]
     for i in range(n - 1, -1, -1):
@@ -137,6 +155,16 @@ def conjugate_gradients(A: Array, extra: float, right: Array, out: Array, steps:
 
 
 @njit(cache=True, nogil=True)
+def _slope(A: Array, c: Array, theta: Array) -> Array:
+    """c - A theta, for a theta with many zeros."""
+    slope = c.copy()
+    for j in range(theta.size):
+        if theta[j] != 0.0:
+            slope -= A[j] * theta[j]
+    return slope
+
+
+@njit(cache=True, nogil=True)
 def descend(
     A: Array, c: Array, l1: Array, l2: Array, theta: Array, tolerance: float, sweeps: int
 ) -> float:
@@ -146,10 +174,7 @@ def descend(
     by its curvature. Gives the last sweep's largest move.
     """
     n = theta.size
-    slope = c.copy()
-    for j in range(n):
-        if theta[j] != 0.0:
-            slope -= A[j] * theta[j]
+    slope = _slope(A, c, theta)
     largest = 0.0
     for _ in range(sweeps):
         largest = 0.0
@@ -180,11 +205,8 @@ def polish(A: Array, c: Array, l1: Array, l2: Array, theta: Array) -> bool:
     n = theta.size
     used = np.array([j for j in range(n) if theta[j] != 0.0 or (l1[j] == 0.0 and A[j, j] > 0.0)])
     m = used.size
-    B, b = np.empty((m, m)), np.empty(m)
-    for i in range(m):
-        b[i] = c[used[i]] - np.sign(theta[used[i]]) * l1[used[i]]
-        for j in range(m):
-            B[i, j] = A[used[i], used[j]]
+    B = np.ascontiguousarray(A[used][:, used])
+    b = c[used] - np.sign(theta[used]) * l1[used]
     if not factorise(B, l2[used], B):
         return False
     x = np.empty(m)
@@ -196,10 +218,10 @@ def polish(A: Array, c: Array, l1: Array, l2: Array, theta: Array) -> bool:
         if l1[used[i]] > 0.0 and x[i] * theta[used[i]] <= 0.0:
             return False
         whole[used[i]] = x[i]
+    slope = _slope(A, c, whole)
     for j in range(n):
-        if whole[j] == 0.0 and l1[j] > 0.0:
-            slope = c[j] - np.sum(A[j] * whole)
-            if abs(slope) > l1[j] + 1e-13 * (abs(c[j]) + l1[j]):
-                return False
+        at_zero = whole[j] == 0.0 and l1[j] > 0.0
+        if at_zero and abs(slope[j]) > l1[j] + 1e-13 * (abs(c[j]) + l1[j]):
+            return False
     theta[:] = whole
     return True

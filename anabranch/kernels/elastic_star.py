@@ -6,42 +6,32 @@ from numba import njit
 from anabranch.kernels.elastic_solve import length, shrink, solve
 from anabranch.protocol import Array
 
-__all__ = ["run_star"]
+__all__ = ["answer_nodes", "sum_up"]
 
 
 @njit(cache=True, nogil=True)
-def run_star(
-    L: Array,
-    c: Array,
-    rho: Array,
-    l1: Array,
-    l2: Array,
-    relax: float,
-    tolerance: float,
-    rounds: int,
-    alpha: Array,
-) -> int:
-    """Let N nodes and a server take turns, from alpha = 0; give how many rounds it took.
+def sum_up(m: Array, l1: Array, curvature: Array, alpha: Array) -> float:
+    """alpha = S(sum_i m_i, l1)/curvature, the nodes in order; give the length of its move."""
+    pull, before = np.zeros(alpha.size), alpha.copy()
+    for i in range(m.shape[0]):
+        pull += m[i]
+    shrink(pull, l1, curvature, alpha)
+    return length(alpha - before)
 
-    L (N, p + 1, p + 1): factors of A_i + rho_i; c (N, p + 1). The steps, and their order, are
-    those of `Half` and `StarHub`. Ends when neither alpha nor any theta_i - alpha is longer
-    than `tolerance` |alpha|.
+
+@njit(cache=True, nogil=True)
+def answer_nodes(
+    L: Array, c: Array, rho: Array, relax: float, alpha: Array, m: Array, first: int, last: int
+) -> float:
+    """Let the nodes first..last step from alpha; give the longest theta_i - alpha.
+
+    theta_i = (L_i L_i')^-1 (c_i + 2 rho_i alpha - m_i), m_i += relax rho_i (theta_i - alpha),
+    as in `Half`. L (N, p + 1, p + 1): factors of A_i + rho_i; c, m (N, p + 1).
     """
-    nodes, size = c.shape
-    m, theta, pull = np.zeros((nodes, size)), np.empty(size), np.empty(size)
-    before, total = np.empty(size), np.sum(rho)
-    for round in range(rounds):
-        before[:] = alpha
-        pull[:] = 0.0
-        for i in range(nodes):
-            pull += m[i]
-        shrink(pull, l1, total + l2, alpha)
-        away = length(alpha - before)
-        for i in range(nodes):
-            if rho[i] > 0.0:
-                solve(L[i], c[i] + 2.0 * rho[i] * alpha - m[i], theta)
-                m[i] += relax * rho[i] * (theta - alpha)
-                away = max(away, length(theta - alpha))
-        if round > 0 and away <= tolerance * length(alpha):
-            return round + 1
-    return rounds
+    theta, away = np.empty(alpha.size), 0.0
+    for i in range(first, last):
+        if rho[i] > 0.0:
+            solve(L[i], c[i] + 2.0 * rho[i] * alpha - m[i], theta)
+            m[i] += relax * rho[i] * (theta - alpha)
+            away = max(away, length(theta - alpha))
+    return away

@@ -18,7 +18,8 @@ class ElasticNet(ElasticNetLearner):
 
     min (1/2M) sum (y - w'x - b)^2 + u1 |w|_1 + (u2/2) |w|^2, over the samples of all nodes, or
     those that are not forgotten. A node keeps moments of its samples, not the samples; what
-    it sends are parameters with multipliers, and means and variances when they have moved.
+    it sends are parameters with multipliers, means and variances when they have moved, and now
+    and then the slope of its loss, by which the hub tells its gap to the optimum (`measures`).
     From p + 2 messages of a node without new samples its second moments can be computed: the
     exchange hides samples, not their covariance.
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from anabranch.features.frame import Frame
 from anabranch.kernels.elastic_solve import descend, polish
+from anabranch.learners.elastic_net_gap import answer_of, duality_gap
 from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_settings import ElasticNetSettings
 from anabranch.learners.elastic_net_system import System
@@ -21,7 +22,7 @@ def solve_alone(
     old: Frame | None,
     theta: Array,
     peak: Array | None = None,
-) -> tuple[Frame, Array, float]:
+) -> tuple[Frame, Array, float, float]:
     """Solve for all of a node's samples by coordinate descent, from `theta` in the frame `old`.
 
     After each hundred sweeps the coordinates that are not zero are solved for exactly; where
@@ -29,7 +30,7 @@ def solve_alone(
 
     Returns
     -------
-    the frame, the parameters in it, and the objective (in squared scales of the target)
+    the frame, the parameters in it, and objective and gap as from `duality_gap`
     """
     count, mean, m2 = moments.marginal()
     epoch = old.epoch + 1 if old else 1
@@ -43,5 +44,4 @@ def solve_alone(
         moved = descend(system.A, system.c, l1, l2, theta, tolerance, _SWEEPS)
         if polish(system.A, system.c, l1, l2, theta) or moved <= tolerance:
             break
-    objective = system.loss(theta) + float((l1 * abs(theta) + 0.5 * l2 * theta * theta).sum())
-    return frame, theta, objective
+    return frame, theta, *duality_gap(theta, answer_of(system, theta), l1, l2)

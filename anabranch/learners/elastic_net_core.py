@@ -2,15 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from math import inf, isfinite
 from typing import ClassVar, Self
 
 import numpy as np
 
-from anabranch.errors import ConfigurationError, ModelError, SampleError
+from anabranch.errors import ConfigurationError, ModelError
 from anabranch.features.frame import Frame
-from anabranch.kernels.checks import LIMIT, bounded
+from anabranch.kernels.checks import bounded
 from anabranch.kernels.elastic import predict_rows
 from anabranch.learners.elastic_net_alone import solve_alone
+from anabranch.learners.elastic_net_gap import relative_gap
 from anabranch.learners.elastic_net_graph import GraphNode
 from anabranch.learners.elastic_net_hub import StarHub
 from anabranch.learners.elastic_net_moments import CoMoments
@@ -18,6 +20,7 @@ from anabranch.learners.elastic_net_node import StarNode
 from anabranch.learners.elastic_net_part import Part, restored_frame, saved_frame
 from anabranch.learners.elastic_net_settings import ElasticNetSettings
 from anabranch.learners.inbox import sealed
+from anabranch.learners.rows import checked_column, checked_rows
 from anabranch.learners.states import SCHEMA, check_header, saved_array, saved_value
 from anabranch.protocol import Array, Message, NodeId, State, Task
 
@@ -29,6 +32,9 @@ _PARTS: dict[tuple[str, str], type[Part]] = {
     ("graph", "node"): GraphNode,
     ("graph", "hub"): GraphNode,
 }
+
+_UNKNOWN = -1.0
+"""Stands for an infinite gap in a state."""
 
 
 class ElasticNetLearner(ABC):
@@ -51,7 +57,7 @@ class ElasticNetLearner(ABC):
         self._alone = False
         self._frame: Frame | None = None
         self._theta, self._peak = np.zeros(settings.size), np.zeros(settings.size)
-        self._objective = 0.0
+        self._objective = self._gap = 0.0
         self._solved_rows = 0
         self._level = 0.0
         """What is predicted before any parameters are known: the mean target."""
@@ -59,31 +65,8 @@ class ElasticNetLearner(ABC):
     # Samples
 
     def _rows(self, X: Array) -> Array:
-        try:
-            rows = np.ascontiguousarray(X, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise SampleError(f"not numbers: X; {error}") from error
-        if rows.ndim != 2 or rows.shape[1] != self.features or np.ndim(X) != 2:
-            raise SampleError(f"wrong shape: X has {np.shape(X)}; allowed: (n, {self.features})")
-        rows = sealed(rows)
-        if not bounded(rows.reshape(-1)):
-            row, column = np.argwhere(~(np.abs(rows) <= LIMIT))[0]
-            raise SampleError(
-                f"not finite: X[{row}, {column}]={rows[row, column]}; allowed: up to {LIMIT:g}"
-            )
+        rows = checked_rows(X, self.features)
         return rows if self._ordered else sealed(np.ascontiguousarray(rows[:, self._order]))
-
-    def _targets(self, y: Array, count: int) -> Array:
-        try:
-            targets = np.ascontiguousarray(y, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise SampleError(f"not numbers: y; {error}") from error
-        if targets.shape != (count,) or np.ndim(y) != 1:
-            raise SampleError(f"wrong shape: y has {np.shape(y)}; allowed: ({count},)")
-        if not bounded(sealed(targets)):
-            row = int(np.argmax(~(np.abs(targets) <= LIMIT)))
-            raise SampleError(f"not finite: y[{row}]={targets[row]}; allowed: up to {LIMIT:g}")
-        return sealed(targets)
 
     def learn(self, X: Array, y: Array) -> None:
         """Take rows X (n, p) with targets y (n,) in; no parameter changes before `combine`.
@@ -94,7 +77,7 @@ class ElasticNetLearner(ABC):
             The shape is wrong, or a value is not finite; nothing has changed then.
         """
         rows = self._rows(X)
-        self._take(rows, self._targets(y, len(rows)))
+        self._take(rows, checked_column(y, len(rows)))
 
     @abstractmethod
     def _take(self, X: Array, y: Array) -> None:
@@ -108,7 +91,9 @@ class ElasticNetLearner(ABC):
         SampleError
             X has the wrong shape or a value that is not finite.
         """
-        rows = self._rows(X)
+        return self._predicted(self._rows(X))
+
+    def _predicted(self, rows: Array) -> Array:
         out = np.empty(len(rows))
         frame, theta = self._serving()
         if frame is None:
@@ -126,8 +111,10 @@ class ElasticNetLearner(ABC):
         SampleError
             As `learn`.
         """
-        predicted = self.predict(X)
-        self.learn(X, y)
+        rows = self._rows(X)
+        targets = checked_column(y, len(rows))
+        predicted = self._predicted(rows)
+        self._take(rows, targets)
         return predicted
 
     def _serving(self) -> tuple[Frame | None, Array]:
@@ -186,7 +173,7 @@ class ElasticNetLearner(ABC):
 
     def _solve(self) -> None:
         found = solve_alone(self.settings, self.moments, self._frame, self._theta, self._peak)
-        self._frame, self._theta, self._objective = found
+        self._frame, self._theta, self._objective, self._gap = found
         self._solved_rows = self.moments.rows
 
     def leave(self) -> None:
@@ -218,17 +205,29 @@ class ElasticNetLearner(ABC):
         return float(_raw(*self._serving())[-1]) if self._serving()[0] else self._level
 
     def measures(self) -> dict[str, float]:
-        """Give residuals, losses and objective, as far as this role knows them.
+        """Give residuals, loss, objective and gap, as far as this role knows them.
 
-        In squared scales of the target: "primal" and "dual" residuals, the "loss" of a node's
-        own samples, and the "objective" of a server or of a node alone.
+        "primal" and "dual" residuals in z-scores; the "loss" of a node's own samples; the
+        "objective" of the network (told by the hub), or of a node alone; and the "gap", the
+        share of it by which it exceeds the least possible, at most, for the parameters that the
+        hub last asked all nodes about: a duality gap, which needs no pooled companion. Losses and
+        objective are in squared standard deviations of the target, without scaling in the
+        target's own squared units.
         """
-        return {"objective": self._objective} if self._alone else self.part.measures()
+        told = self.part.measures()
+        if self._alone:
+            told = {"objective": self._objective, **relative_gap(self._objective, self._gap)}
+        frame = self._serving()[0]
+        if self.settings.scaling == "none" and frame is not None:
+            square = float(frame.scale[-1]) ** 2
+            told |= {key: square * told[key] for key in ("objective", "loss") if key in told}
+        return told
 
     # States
 
     def export(self) -> State:
         """Give the whole state."""
+        gap = self._gap if isfinite(self._gap) else _UNKNOWN
         return {
             "schema": SCHEMA,
             "kind": self.kind,
@@ -237,7 +236,7 @@ class ElasticNetLearner(ABC):
             **self.part.export(),
             **saved_frame(self._frame, "own_"),
             "own_theta": np.stack([self._theta, self._peak]),
-            "own": np.array([self._alone, self._solved_rows, self._objective, self._level]),
+            "own": np.array([self._alone, self._solved_rows, self._objective, self._level, gap]),
         }
 
     def model(self) -> State:
@@ -268,9 +267,10 @@ class ElasticNetLearner(ABC):
         self.part.restore(state)
         self._frame = restored_frame(state, self.settings.size, "own_")
         self._theta, self._peak = saved_array(state, "own_theta", (2, self.settings.size))
-        own = saved_array(state, "own", (4,)).tolist()
+        own = saved_array(state, "own", (5,)).tolist()
         self._alone, self._solved_rows = bool(own[0]), int(own[1])
-        self._objective, self._level = own[2:]
+        self._objective, self._level = own[2:4]
+        self._gap = inf if own[4] == _UNKNOWN else own[4]
 
 
 def _raw(frame: Frame | None, theta: Array) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 
 from anabranch.features.frame import Frame
 from anabranch.kernels.elastic_solve import descend, length
+from anabranch.learners.elastic_net_census import Census
 from anabranch.learners.elastic_net_edge import EDGE_NUMBERS, Edge
 from anabranch.learners.elastic_net_half import carry_pull
 from anabranch.learners.elastic_net_moments import CoMoments
@@ -50,8 +51,10 @@ class GraphNode(Part):
     def __init__(self, settings: ElasticNetSettings, moments: CoMoments) -> None:
         super().__init__(settings, moments)
         size = settings.size
-        self.wire = Wire({"q": size, "status": 7}, Tree.groups(size))
+        groups = (*Tree.groups(size), *Census.groups(size))
+        self.wire = Wire({"q": size, "status": 7}, groups)
         self.system, self.tree = System(size), Tree(size, settings.role == "hub")
+        self.census = Census(self.tree)
         self._theta, self._sent = np.zeros(size), np.zeros(size)
         self._edges: dict[NodeId, Edge] = {}
         self._sequence = self._solved_rows = self._told_rows = 0
@@ -78,7 +81,8 @@ class GraphNode(Part):
 
     def acts(self) -> bool:
         """Tell whether there is something to say to somebody."""
-        return not self._edges or self._moved or any(e.due for e in self._edges.values())
+        due = (edge.due or self.census.due(name) for name, edge in self._edges.items())
+        return not self._edges or self._moved or any(due)
 
     @property
     def _moved(self) -> bool:
@@ -99,8 +103,8 @@ class GraphNode(Part):
         moved, letters, parent = self._moved, [], self.tree.parent
         for name in sorted(self._edges):
             edge = self._edges[name]
-            if moved or edge.due:
-                extra = self._extra(edge, name == parent)
+            if moved or edge.due or self.census.due(name):
+                extra = self._extra(edge, name == parent) | self.census.arrays(name)
                 asks = edge.send(self._sequence, moved)
                 status = self._status(edge.heard, asks, name == parent)
                 q = freeze(2.0 * self.rho * self._theta - edge.z)
@@ -140,6 +144,17 @@ class GraphNode(Part):
         if self.frame is not None:
             pulled = [self._pull(one, self.frame) for one in fresh]
             self._solve(self.frame, any(pulled))
+            self._ask_around(fresh, self.frame)
+
+    def _ask_around(self, fresh: Sequence[Heard], frame: Frame) -> None:
+        """Pass the hub's question on, and the answers back."""
+        self.census.pass_time()
+        for one in fresh:
+            if int(one.arrays["status"][EPOCH]) == frame.epoch:
+                self.census.hear(one.sender, one.arrays, self.system)
+        if self.tree.hub:
+            penalty = self.settings.penalty(frame)
+            self.census.lead(self._sequence, self._theta, self.system, *penalty)
 
     def _is_new(self, one: Heard) -> bool:
         return int(one.arrays["status"][SEQUENCE]) != self._edges[one.sender].heard
@@ -189,6 +204,7 @@ class GraphNode(Part):
         if new:
             self.frame = new
             self.system.forget()
+            self.census.drop()
         if new and old:
             self._past = [old, *self._past[: _PAST - 1]]
             self._theta, self._sent = old.carry(self._theta, new), old.carry(self._sent, new)
@@ -226,9 +242,10 @@ class GraphNode(Part):
         self._stale = True
 
     def measures(self) -> dict[str, float]:
-        """Give how far an edge and the node last moved, and the loss of the own samples."""
+        """Give how far an edge and the node last moved, the own samples' loss, the hub's gap."""
         loss = self.system.loss(self._theta)
-        return {"primal": self._primal, "dual": self._dual, "loss": loss}
+        told = {"primal": self._primal, "dual": self._dual, "loss": loss}
+        return told | self.census.measures()
 
     def export(self) -> State:
         """Give the state."""
@@ -239,6 +256,7 @@ class GraphNode(Part):
             **saved_frame(self.frame),
             "peak": self.peak.copy(),
             **self.tree.export(),
+            **self.census.export(),
             "neighbours": names,
             "z": np.array([edge.z for edge in edges]).reshape(shape),
             "edges": np.array([edge.numbers() for edge in edges]).reshape(shape),
@@ -259,6 +277,7 @@ class GraphNode(Part):
         self.frame = restored_frame(state, size)
         self.peak = saved_array(state, "peak", (size,))
         self.tree.restore(state)
+        self.census.restore(state)
         names = saved_names(state, "neighbours")
         z = saved_array(state, "z", (len(names), size if names else 0))
         numbers = saved_array(state, "edges", (len(names), EDGE_NUMBERS if names else 0)).tolist()

@@ -7,6 +7,7 @@ import numpy as np
 
 from anabranch.features.frame import Frame
 from anabranch.kernels.elastic_solve import length, shrink
+from anabranch.learners.elastic_net_gap import Certificate, answer_of
 from anabranch.learners.elastic_net_half import Half, carry_pull
 from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_node import (
@@ -33,6 +34,9 @@ from anabranch.protocol import Array, Message, NodeId, State, freeze
 
 __all__ = ["StarHub"]
 
+_ASK_EVERY = 10
+"""Alphas from one question about the gap to the next."""
+
 
 class StarHub(Part):
     """Sum the nodes' m, shrink, and answer: w = S(sum m_w, u1)/(sum rho + u2).
@@ -57,6 +61,7 @@ class StarHub(Part):
         self._own_rows = self._waited = self._sequence = 0
         self._told = True
         self._moved = self._price = 0.0
+        self.certificate = Certificate(settings.size)
 
     @property
     def served(self) -> Array:
@@ -84,6 +89,8 @@ class StarHub(Part):
             arrays = {"alpha": alpha, "status": status}
             if epoch != frame.epoch:
                 arrays |= {"centre": centre, "scale": scale}
+            if said is not None:
+                arrays |= self.certificate.question(name)
             letters.append(Message(arrays, to=name))
         return letters
 
@@ -93,6 +100,8 @@ class StarHub(Part):
         for one in heard:
             self._hear(one)
         self._give_up({one.sender for one in heard})
+        if self.certificate.asked and self.frame is not None:
+            self.certificate.conclude(self._said, *self.settings.penalty(self.frame))
         own = self.grown(self._own_rows)
         if not self._fresh and not own:
             return
@@ -109,6 +118,8 @@ class StarHub(Part):
         self._fresh.add(one.sender)
         if "mean" in one.arrays:
             self._survey.put(one.sender, one.arrays["mean"], one.arrays["variance"])
+        if "answer" in one.arrays:
+            self.certificate.hear(one.sender, int(one.arrays["to"][0]), one.arrays["answer"])
         said = np.concatenate([one.arrays["m"], status])
         epoch = self.frame.epoch if self.frame else 0
         if status[EPOCH] != epoch:
@@ -142,12 +153,21 @@ class StarHub(Part):
         self._sequence += 1
         self._own_rows = self.moments.rows
         self._own_step()
+        if self._sequence % _ASK_EVERY == 0 and not self.certificate.asked:
+            self._ask()
+
+    def _ask(self) -> None:
+        own = np.zeros(2 * self.settings.size + 1)
+        if self.moments.count:
+            own = answer_of(self.half.system, self._alpha)
+        self.certificate.ask(self._sequence, self._alpha, own)
 
     def _change_frame(self, new: Frame | None) -> None:
         if new is None:
             return
         old, self.frame = self.frame, new
         self.half.system.forget()
+        self.certificate.drop()
         if old is None:
             return
         for said in self._said.values():
@@ -178,11 +198,15 @@ class StarHub(Part):
         self.half = Half(self.settings)
 
     def measures(self) -> dict[str, float]:
-        """Give the residuals of the network, and its objective by the alpha before the last."""
+        """Give the network's residuals, its objective by the alpha before the last, and its gap.
+
+        The gap is that of the last alpha for which all nodes gave an answer (`Certificate`).
+        """
         said = list(self._said.values())
         primal = sum(float(s[-6 + RESIDUAL]) for s in said) + self.half.residual**2
         loss = sum(float(s[-6 + LOSS]) for s in said) + self.half.loss
-        return {"primal": sqrt(primal), "dual": self._moved, "objective": loss + self._price}
+        told = {"primal": sqrt(primal), "dual": self._moved, "objective": loss + self._price}
+        return told | self.certificate.measures()
 
     def export(self) -> State:
         """Give the state."""
@@ -193,6 +217,7 @@ class StarHub(Part):
             "peak": self.peak.copy(),
             **self.half.export(),
             **self._survey.export(),
+            **self.certificate.export(),
             "neighbours": list(self._neighbours),
             "fresh": sorted(self._fresh),
             "names": names,
@@ -212,6 +237,7 @@ class StarHub(Part):
         self.peak = saved_array(state, "peak", (size,))
         self.half.restore(state)
         self._survey.restore(state)
+        self.certificate.restore(state)
         self._neighbours = saved_names(state, "neighbours")
         self._fresh = set(saved_names(state, "fresh"))
         names = saved_names(state, "names")

@@ -5,7 +5,8 @@ from typing import Self
 import numpy as np
 
 from anabranch.errors import ModelError
-from anabranch.kernels.elastic import fold, merge, observe
+from anabranch.kernels.elastic import merge, observe
+from anabranch.kernels.elastic_fold import fold
 from anabranch.learners.states import saved_array, saved_value, saved_whole
 from anabranch.protocol import Array, State
 

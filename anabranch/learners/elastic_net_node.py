@@ -6,6 +6,7 @@ import numpy as np
 
 from anabranch.features.frame import Frame
 from anabranch.kernels.elastic_solve import length
+from anabranch.learners.elastic_net_gap import answer_of
 from anabranch.learners.elastic_net_half import Half, carry_pull
 from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_part import (
@@ -41,13 +42,15 @@ answers, the epoch, and the sums of n and sqrt(n)."""
 
 
 def up_wire(size: int) -> Wire:
-    """Lay out what nodes send: m and a status, and when samples came their marginal moments."""
-    return Wire({"m": size, "status": 6}, ({"mean": size, "variance": size},))
+    """Lay out what nodes send: m and a status, marginal moments when samples came, answers."""
+    groups = ({"mean": size, "variance": size}, {"answer": 2 * size + 1, "to": 1})
+    return Wire({"m": size, "status": 6}, groups)
 
 
 def down_wire(size: int) -> Wire:
-    """Lay out what the server sends: alpha and a status, and the frame where it is not known."""
-    return Wire({"alpha": size, "status": 5}, ({"centre": size, "scale": size},))
+    """Lay out what the server sends: alpha, a status, a frame that is not known, a question."""
+    groups = ({"centre": size, "scale": size}, {"question": size, "number": 1})
+    return Wire({"alpha": size, "status": 5}, groups)
 
 
 class StarNode(Part):
@@ -74,6 +77,8 @@ class StarNode(Part):
         self._age = 0
         """Rounds since the last alpha."""
         self._moved = self._lost = False
+        self._to, self._answered = 0, np.zeros(2 * settings.size + 1)
+        """Number of the server's question, 0 for none, and what to say of it."""
 
     @property
     def served(self) -> Array:
@@ -89,7 +94,9 @@ class StarNode(Part):
         """Tell whether a message is due."""
         if self._waited >= 0:
             return self._waited > PATIENCE
-        return self._sequence == 0 or self._lost or self._moved or self.grown(self._sent_rows)
+        if self._sequence == 0 or self._lost or self._moved or self._to:
+            return True
+        return self.grown(self._sent_rows)
 
     def messages(self) -> Sequence[Message]:
         """Send m to the server, and count on its answer."""
@@ -104,6 +111,9 @@ class StarNode(Part):
         if self._surveyed < self.moments.rows:
             count, mean, m2 = self.moments.marginal()
             arrays |= {"mean": freeze(mean), "variance": freeze(m2 / max(count, 1e-300))}
+        if self._to:
+            arrays |= {"answer": freeze(self._answered.copy()), "to": frozen(self._to)}
+            self._to = 0
         self._sent, self._sent_rho, self._sent_rows = half.m, half.rho, self.moments.rows
         return (Message(arrays),)
 
@@ -132,6 +142,9 @@ class StarNode(Part):
             self._lost = True
         else:
             self._step(self.frame, arrays["alpha"], float(status[TOTAL]), float(status[ROOT]))
+            if "question" in arrays:
+                self._to = int(arrays["number"][0])
+                self._answered = answer_of(self.half.system, arrays["question"])
 
     def _step(self, frame: Frame, alpha: Array, total: float, root: float) -> None:
         half = self.half
@@ -170,8 +183,9 @@ class StarNode(Part):
             "sent": self._sent.copy(),
             "turns": np.array([
                 self._sequence, self._answer, self._sent_rows, self._surveyed, self._waited,
-                self._age, self._moved, self._lost, self._sent_rho,
+                self._age, self._moved, self._lost, self._sent_rho, self._to,
             ], dtype=np.float64),
+            "answer": self._answered.copy(),
         }  # fmt: skip
 
     def restore(self, state: State) -> None:
@@ -180,7 +194,9 @@ class StarNode(Part):
         self.frame = restored_frame(state, size)
         self.half.restore(state)
         self._sent = saved_array(state, "sent", (size,))
-        turns = saved_array(state, "turns", (9,)).tolist()
+        turns = saved_array(state, "turns", (10,)).tolist()
         self._sequence, self._answer, self._sent_rows, self._surveyed = map(int, turns[:4])
         self._waited, self._age = map(int, turns[4:6])
-        self._moved, self._lost, self._sent_rho = bool(turns[6]), bool(turns[7]), turns[8]
+        self._moved, self._lost = bool(turns[6]), bool(turns[7])
+        self._sent_rho, self._to = turns[8], int(turns[9])
+        self._answered = saved_array(state, "answer", (2 * size + 1,))

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import isfinite
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 
 from anabranch.errors import ConfigurationError
 from anabranch.features.frame import Frame
+from anabranch.learners.options import check_between, check_choice, check_names, check_whole
 from anabranch.protocol import Array
 
 __all__ = ["ElasticNetSettings"]
@@ -63,7 +62,7 @@ class ElasticNetSettings:
         ConfigurationError
             A value is not allowed; the message says what is.
         """
-        _check_whole("features", given["features"], 1)
+        check_whole("features", given["features"], 1)
         if names is None:
             names = [str(i) for i in range(int(given["features"]))]
         settings = cls(names=tuple(names), **given)
@@ -79,19 +78,15 @@ class ElasticNetSettings:
             Names the key, the value and what is allowed.
         """
         for key, allowed in _CHOICES.items():
-            value = getattr(self, key)
-            if value not in allowed:
-                raise ConfigurationError(
-                    f"unknown {key}: {key}={value!r}; allowed: {', '.join(allowed)}"
-                )
+            check_choice(key, getattr(self, key), allowed)
         for key, least in _WHOLE.items():
-            _check_whole(key, getattr(self, key), least)
+            check_whole(key, getattr(self, key), least)
         for key, (low, high) in _BETWEEN.items():
-            _check_between(key, getattr(self, key), low, high)
+            check_between(key, getattr(self, key), low, high)
         for key, most in _POSITIVE.items():
-            _check_positive(key, getattr(self, key), most)
+            check_between(key, getattr(self, key), 0.0, most, above=True)
         if self.rho is not None:
-            _check_positive("rho", self.rho, None)
+            check_between("rho", self.rho, 0.0, above=True)
         self._check_together()
 
     def _check_together(self) -> None:
@@ -105,11 +100,7 @@ class ElasticNetSettings:
                 f"out of range: relax={self.relax}, window={self.window}; "
                 f"allowed: relax < 2, and window of 0 or >= panes ({self.panes})"
             )
-        if len(set(self.names)) != self.features or len(self.names) != self.features:
-            raise ConfigurationError(
-                f"not one name per feature: names={list(self.names)}; "
-                f"allowed: {self.features} different names"
-            )
+        check_names(self.names, self.features)
 
     @classmethod
     def restore(cls, saved: Mapping[str, Any]) -> Self:
@@ -152,31 +143,9 @@ class ElasticNetSettings:
 
         Without scaling they hold for weights of the fields as they are.
         """
-        l1, l2 = np.full(self.size, self.u1), np.full(self.size, self.u2)
+        l1, l2 = np.full(self.size, float(self.u1)), np.full(self.size, float(self.u2))
         if self.scaling == "none":
             l1 /= frame.scale * frame.scale[-1]
             l2 /= frame.scale * frame.scale
         l1[-1] = l2[-1] = 0.0
         return l1, l2
-
-
-def _check_whole(key: str, value: Any, least: int) -> None:
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or not least <= value < 1 << 53:
-        raise ConfigurationError(f"out of range: {key}={value!r}; allowed: whole, >= {least}")
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
-
-
-def _check_between(key: str, value: Any, low: float, high: float | None) -> None:
-    if not _finite(value) or value < low or (high is not None and value > high):
-        allowed = f">= {low:g}" if high is None else f"{low:g} to {high:g}"
-        raise ConfigurationError(f"out of range: {key}={value!r}; allowed: {allowed}")
-
-
-def _check_positive(key: str, value: Any, most: float | None) -> None:
-    if not (_finite(value) and value > 0.0) or (most is not None and value > most):
-        allowed = "> 0" if most is None else f"> 0, up to {most:g}"
-        raise ConfigurationError(f"out of range: {key}={value!r}; allowed: {allowed}")

@@ -1,16 +1,18 @@
 """The elastic net of shards that are all at one place, as nodes and a server would find it."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from anabranch.features.frame import Frame
-from anabranch.kernels.elastic import fill_problem
-from anabranch.kernels.elastic_solve import factorise
-from anabranch.kernels.elastic_star import run_star
+from anabranch.kernels.elastic import fill_lower
+from anabranch.kernels.elastic_solve import factorise, length
+from anabranch.kernels.elastic_star import answer_nodes, sum_up
 from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_settings import ElasticNetSettings
 from anabranch.learners.elastic_net_survey import merge_marginals
@@ -18,18 +20,23 @@ from anabranch.protocol import Array
 
 __all__ = ["fold_shards", "solve_shards"]
 
-S = TypeVar("S")
-T = TypeVar("T")
-
 _WIDE = 64
 """Fields from which a shard is worth a thread."""
 
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 
-def fold_shards(features: int, shards: Sequence[tuple[Array, Array]]) -> list[CoMoments]:
+
+def fold_shards(
+    features: int, shards: Sequence[tuple[Array, Array]], threads: int | None = None
+) -> list[CoMoments]:
     """Give the moments of the rows X (n, p) and targets y (n,) of each shard.
 
     Several shards at a time, each by one thread: the moments are the same, bit for bit,
     however many threads there are.
+
+    Parameters
+    ----------
+    threads : by default as many as there are cores, if there are many fields
 
     Examples
     --------
@@ -43,44 +50,87 @@ def fold_shards(features: int, shards: Sequence[tuple[Array, Array]]) -> list[Co
         moments.fold(*shard)
         return moments
 
-    return _each(folded, shards, features)
+    with _each(_threads(features, len(shards), threads)) as each:
+        return list(each(folded, shards))
 
 
-def _each(call: Callable[[S], T], shards: Sequence[S], features: int) -> list[T]:
-    """Call for every shard; at the same time where that pays, since kernels hold no lock."""
-    if features < _WIDE or len(shards) == 1:
-        return [call(shard) for shard in shards]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(call, shards))
+def _threads(features: int, shards: int, wanted: int | None) -> int:
+    if wanted is None:
+        wanted = (os.cpu_count() or 1) if features >= _WIDE else 1
+    return max(1, min(wanted, shards))
+
+
+@contextmanager
+def _each(threads: int) -> Iterator[Each]:
+    """Give a `map` that calls at the same time where there are threads: kernels hold no lock."""
+    if threads == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield pool.map
 
 
 def solve_shards(
-    settings: ElasticNetSettings, shards: Sequence[CoMoments], rounds: int
+    settings: ElasticNetSettings,
+    shards: Sequence[CoMoments],
+    rounds: int,
+    threads: int | None = None,
 ) -> tuple[Frame, Array, int]:
     """Run consensus ADMM over the moments of some shards, without messages.
 
     The algorithm of `BatchElasticNet` around a server, where nothing is lost; `settings.rho` is
-    not looked at.
+    not looked at. `threads` as for `fold_shards`.
 
     Returns
     -------
     the frame, the parameters in it, and the rounds it took
     """
-    moments = shards[0].marginal()
-    for shard in shards[1:]:
-        moments = merge_marginals(moments, shard.marginal())
-    frame, size = Frame.of(1, *moments), settings.size
+    moments = reduce(merge_marginals, (shard.marginal() for shard in shards))
+    frame = Frame.of(1, *moments)
     roots = np.sqrt([shard.count for shard in shards])
     rho = settings.kappa * roots / roots.sum()
-    L, c = np.zeros((len(shards), size, size)), np.zeros((len(shards), size))
+    threads = _threads(settings.features, len(shards), threads)
+    with _each(threads) as each:
+        L, c = _factors(each, shards, frame, moments[0], rho)
+        return frame, *_take_turns(each, threads, settings, frame, L, c, rho, rounds)
 
-    def prepare(i: int) -> None:
-        A = np.empty((size, size))
-        fill_problem(*shards[i].total(), frame.centre, frame.scale, moments[0], A, c[i])
-        factorise(A, np.full(size, rho[i]), L[i])
 
-    _each(prepare, range(len(shards)), settings.features)
-    alpha, (l1, l2) = np.zeros(size), settings.penalty(frame)
-    relative = settings.relative
-    taken = run_star(L, c, rho, l1, l2, settings.relax, relative, rounds, alpha)
-    return frame, alpha, taken
+def _factors(
+    each: Each, shards: Sequence[CoMoments], frame: Frame, total: float, rho: Array
+) -> tuple[Array, Array]:
+    """Give the factors of A_i + rho_i, and c_i, of every shard."""
+    nodes, size = len(shards), frame.scale.size
+    L, c = np.zeros((nodes, size, size)), np.zeros((nodes, size))
+
+    def factor(i: int) -> None:
+        fill_lower(*shards[i].total(), frame.centre, frame.scale, total, L[i], c[i])
+        factorise(L[i], np.full(size, rho[i]), L[i])
+
+    list(each(factor, range(nodes)))
+    return L, c
+
+
+def _take_turns(
+    each: Each,
+    threads: int,
+    settings: ElasticNetSettings,
+    frame: Frame,
+    L: Array,
+    c: Array,
+    rho: Array,
+    rounds: int,
+) -> tuple[Array, int]:
+    """Give alpha and the rounds it took, until neither it nor any theta_i - alpha is long."""
+    m, alpha, (l1, l2) = np.zeros_like(c), np.zeros(settings.size), settings.penalty(frame)
+    edges = np.linspace(0, len(c), threads + 1).astype(int).tolist()
+    curvature = rho.sum() + l2
+
+    def answered(k: int) -> float:
+        return answer_nodes(L, c, rho, settings.relax, alpha, m, edges[k], edges[k + 1])
+
+    for round in range(rounds):
+        moved = sum_up(m, l1, curvature, alpha)
+        away = max(moved, *each(answered, range(threads)))
+        if round > 0 and away <= settings.relative * length(alpha):
+            return alpha, round + 1
+    return alpha, rounds

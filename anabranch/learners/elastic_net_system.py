@@ -65,6 +65,11 @@ class System:
         solve(self._L, right, theta)
         return theta
 
+    def slope(self, theta: Array) -> Array:
+        """Give c - A theta, the way down of this node's loss."""
+        found: Array = self.c - (self.A * theta).sum(axis=1)
+        return found
+
     def loss(self, theta: Array) -> float:
         """Give (1/2M) sum (v - theta'(z, 1))^2 over this node's samples, never below 0."""
         slope = (self.A * theta).sum(axis=1) - 2.0 * self.c

@@ -59,6 +59,15 @@ class Tree:
         near = [(hops, name) for name, hops in self._distances.items() if hops]
         return _NONE if self.hub or not near else min(near)[1]
 
+    @property
+    def children(self) -> list[NodeId]:
+        """The neighbours to whom this node is the nearest to the hub, sorted."""
+        return sorted(self._below)
+
+    def depth(self, child: NodeId) -> int:
+        """Give the hops to the farthest node below a child, itself included."""
+        return max(1, int(self._below[child][2]) - self.hops)
+
     def hear(self, sender: NodeId, arrays: Mapping[str, Array], hops: int, child: bool) -> bool:
         """Take a neighbour's distance and moments; tell whether the parent must hear more."""
         parent, known = self.parent, self.hops

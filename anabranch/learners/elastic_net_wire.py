@@ -3,11 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from anabranch.errors import MessageError
-from anabranch.kernels.checks import LIMIT, bounded
-from anabranch.learners.inbox import sealed
+from anabranch.learners.inbox import read_array, read_each
 from anabranch.protocol import Array, Message, NodeId
 
 __all__ = ["Heard", "Wire"]
@@ -56,19 +53,7 @@ class Wire:
         return {name: self._array(name, message.arrays[name], expected[name]) for name in expected}
 
     def _array(self, name: str, given: Array, length: int) -> Array:
-        try:
-            array = np.ascontiguousarray(given, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise MessageError(f"not an array of numbers: {name}; {error}") from error
-        if array.shape != (length,) or np.ndim(given) != 1:
-            raise MessageError(
-                f"wrong shape: {name} has {np.shape(given)}; allowed: ({length},), "
-                "as the nodes of a job share one set of settings"
-            )
-        if not bounded(sealed(array)):
-            raise MessageError(
-                f"not finite: {name} has a value that is no number below {LIMIT:g} in magnitude"
-            )
+        array = read_array(name, given, length)
         if name in self.positive and array.min() <= 0.0:
             raise MessageError(f"not positive: {name} has {array.min()}; allowed: > 0")
         if name in self.signless and array.min() < 0.0:
@@ -85,12 +70,4 @@ class Wire:
         MessageError
             A message cannot be accepted, or its sender is no neighbour. Names the sender.
         """
-        heard = []
-        for sender in sorted(inbox):
-            if sender not in weights:
-                raise MessageError(f"not a neighbour: {sender!r}; allowed: {sorted(weights)}")
-            try:
-                heard.append(Heard(sender, self.read(inbox[sender])))
-            except MessageError as error:
-                raise MessageError(f"{error} (message of {sender!r})") from error
-        return heard
+        return [Heard(*one) for one in read_each(inbox, weights, self.read)]

@@ -1,7 +1,8 @@
 """Reading the parameters that neighbours send."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,7 +11,17 @@ from anabranch.features.standardiser import Moments
 from anabranch.kernels.checks import LIMIT, bounded
 from anabranch.protocol import Array, Message, NodeId
 
-__all__ = ["Heard", "Layout", "read_inbox", "read_message", "sealed"]
+__all__ = [
+    "Heard",
+    "Layout",
+    "read_array",
+    "read_each",
+    "read_inbox",
+    "read_message",
+    "sealed",
+]
+
+T = TypeVar("T")
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -44,7 +55,14 @@ def sealed(array: Array) -> Array:
     return view
 
 
-def _read_array(name: str, given: Array, length: int) -> Array:
+def read_array(name: str, given: Array, length: int) -> Array:
+    """Give an array of a message as float64 (length,).
+
+    Raises
+    ------
+    MessageError
+        It has another shape, or a value that is not finite.
+    """
     if type(given) is np.ndarray and given.dtype == _DOUBLE and given.shape == (length,):
         view = given.view()
         view.flags.writeable = False
@@ -79,7 +97,7 @@ def read_message(message: Message, layout: Layout) -> tuple[dict[str, Array], Mo
     expected = [*layout.arrays, *(Moments.NAMES if warm else ())]
     if len(given) != len(expected) or any(name not in given for name in expected):
         raise MessageError(f"wrong arrays: {sorted(given)}; allowed: {sorted(expected)}")
-    arrays = {name: _read_array(name, given[name], size) for name, size in layout.arrays.items()}
+    arrays = {name: read_array(name, given[name], size) for name, size in layout.arrays.items()}
     if not warm:
         return arrays, None
     try:
@@ -98,13 +116,28 @@ def read_inbox(
     MessageError
         A message cannot be accepted, or its sender has no weight. Names the sender.
     """
+    each = read_each(inbox, weights, lambda message: read_message(message, layout))
+    return [Heard(sender, float(weights[sender]), *read) for sender, read in each]
+
+
+def read_each(
+    inbox: Mapping[NodeId, Message],
+    weights: Mapping[NodeId, float],
+    read: Callable[[Message], T],
+) -> list[tuple[NodeId, T]]:
+    """Read all messages of a round by `read`, in sorted order of their senders.
+
+    Raises
+    ------
+    MessageError
+        `read` refuses a message, or its sender has no weight. Names the sender.
+    """
     heard = []
     for sender in sorted(inbox):
         if sender not in weights:
             raise MessageError(f"not a neighbour: {sender!r}; allowed: {sorted(weights)}")
         try:
-            arrays, moments = read_message(inbox[sender], layout)
+            heard.append((sender, read(inbox[sender])))
         except MessageError as error:
             raise MessageError(f"{error} (message of {sender!r})") from error
-        heard.append(Heard(sender, float(weights[sender]), arrays, moments))
     return heard

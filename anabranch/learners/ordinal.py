@@ -10,13 +10,14 @@ from anabranch.errors import ConfigurationError, ModelError, SampleError
 from anabranch.features.fourier import FourierMap
 from anabranch.features.standardiser import Standardiser
 from anabranch.kernels import dsvor as loops
-from anabranch.kernels.checks import LIMIT, bounded
+from anabranch.kernels.checks import bounded
 from anabranch.kernels.lanes import padded
 from anabranch.kernels.margins import margins, ranks
 from anabranch.kernels.mixing import add, flush, pruned, scale
 from anabranch.kernels.moments import M2, MEAN
 from anabranch.kernels.ordinal import average, project
 from anabranch.learners.inbox import Heard, Layout, read_inbox, read_message, sealed
+from anabranch.learners.rows import checked_rows, shaped_column, shaped_rows, unbounded
 from anabranch.learners.settings import Settings
 from anabranch.learners.states import SCHEMA, check_header, saved_array, saved_value, saved_whole
 from anabranch.protocol import Array, Message, NodeId, State, Task, freeze
@@ -76,37 +77,18 @@ class OrdinalLearner(ABC):
     # Samples
 
     def _rows(self, X: Array) -> Array:
-        try:
-            rows = np.ascontiguousarray(X, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise SampleError(f"not numbers: X; {error}") from error
-        if rows.ndim != 2 or rows.shape[1] != self.features or np.ndim(X) != 2:
-            raise SampleError(f"wrong shape: X has {np.shape(X)}; allowed: (n, {self.features})")
-        return sealed(rows)
+        return shaped_rows(X, self.features)
 
     def _finite_rows(self, X: Array) -> Array:
-        rows = self._rows(X)
-        if not bounded(rows.reshape(-1)):
-            raise self._refuse(rows, np.ones(len(rows)))
-        return rows
+        return checked_rows(X, self.features)
 
     def _labels(self, y: Array, count: int) -> Array:
-        try:
-            labels = np.ascontiguousarray(y, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise SampleError(f"not numbers: y; {error}") from error
-        if labels.shape != (count,) or np.ndim(y) != 1:
-            raise SampleError(f"wrong shape: y has {np.shape(y)}; allowed: ({count},)")
-        return sealed(labels)
+        return shaped_column(y, count)
 
     def _refuse(self, X: Array, y: Array) -> SampleError:
         """Say what is wrong with a block that the kernel refused."""
-        good = np.abs(X) <= LIMIT
-        if not good.all():
-            row, column = np.argwhere(~good)[0]
-            return SampleError(
-                f"not finite: X[{row}, {column}]={X[row, column]}; allowed: up to {LIMIT:g}"
-            )
+        if not bounded(X.reshape(-1)):
+            return unbounded(X)
         bad = ~((y >= 1) & (y <= self.ranks) & (y == np.floor(y)))
         row = int(np.argmax(bad))
         return SampleError(

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import isfinite
-from numbers import Integral, Real
 from typing import Any, Self
 
 from anabranch.errors import ConfigurationError
+from anabranch.learners.options import check_between, check_choice, check_names, check_whole
 
 __all__ = ["Settings"]
 
@@ -66,7 +65,7 @@ class Settings:
         ConfigurationError
             A value is not allowed; the message says what is.
         """
-        _check_whole("features", given["features"])
+        check_whole("features", given["features"], 1)
         features = int(given["features"])
         names = tuple(str(i) for i in range(features)) if names is None else tuple(names)
         gamma = 1.0 / features if gamma is None else gamma
@@ -86,25 +85,15 @@ class Settings:
             Names the key, the value and what is allowed.
         """
         for key, allowed in _CHOICES.items():
-            value = getattr(self, key)
-            if value not in allowed:
-                raise ConfigurationError(
-                    f"unknown {key}: {key}={value!r}; allowed: {', '.join(allowed)}"
-                )
-        for key in _AT_LEAST:
-            _check_whole(key, getattr(self, key))
+            check_choice(key, getattr(self, key), allowed)
+        for key, least in _AT_LEAST.items():
+            check_whole(key, getattr(self, key), least)
         for key, (low, high) in _BETWEEN.items():
-            _check_between(key, getattr(self, key), low, high)
+            check_between(key, getattr(self, key), low, high)
         for key in _POSITIVE:
-            value = getattr(self, key)
-            if not (_finite(value) and value > 0.0):
-                raise ConfigurationError(f"not positive: {key}={value!r}; allowed: > 0")
+            check_between(key, getattr(self, key), 0.0, above=True)
         self._check_shrinking()
-        if len(set(self.names)) != self.features or len(self.names) != self.features:
-            raise ConfigurationError(
-                f"not one name per feature: names={list(self.names)}; "
-                f"allowed: {self.features} different names"
-            )
+        check_names(self.names, self.features)
 
     def _check_shrinking(self) -> None:
         """Refuse steps that throw w beyond 0 where only the regulariser acts."""
@@ -131,20 +120,3 @@ class Settings:
     def as_dict(self) -> dict[str, Any]:
         """Give them as JSON values."""
         return {**asdict(self), "names": list(self.names)}
-
-
-def _check_whole(key: str, value: Any) -> None:
-    least = _AT_LEAST[key]
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or not least <= value < 1 << 63:
-        raise ConfigurationError(f"out of range: {key}={value!r}; allowed: whole, >= {least}")
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, Real) and isfinite(value)
-
-
-def _check_between(key: str, value: Any, low: float, high: float | None) -> None:
-    if not _finite(value) or value < low or (high is not None and value > high):
-        allowed = f">= {low:g}" if high is None else f"{low:g} to {high:g}"
-        raise ConfigurationError(f"out of range: {key}={value!r}; allowed: {allowed}")

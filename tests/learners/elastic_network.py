@@ -12,6 +12,9 @@ from anabranch.learners import make
 from anabranch.network import Graph, star
 from anabranch.protocol import Array, Message, NodeId
 
+NOISE = 0.3
+"""Of `stream`."""
+
 Arrives = Callable[[int, NodeId, NodeId], bool]
 
 
@@ -42,6 +45,30 @@ def boyd(seed: int, rows: int = 1500, features: int = 9) -> tuple[Array, Array]:
     w = np.where(rng.random(features) < 0.5, rng.normal(size=features), 0.0)
     w[0] = 1.0
     return X, X @ w + np.sqrt(1e-3) * rng.normal(size=rows)
+
+
+def stream(ticks: int, drift: int = 0, seed: int = 0, spread: float = NOISE) -> tuple[Array, Array]:
+    """X (ticks, 20, 9) and y (ticks, 20); the weights change at tick `drift`."""
+    rng = np.random.default_rng(seed)
+    w = np.tile(rng.normal(size=9), (ticks, 1))
+    if drift:
+        w[drift:] = rng.normal(size=9)
+    X = rng.normal(size=(ticks, 20, 9))
+    noise = spread * rng.normal(size=(ticks, 20))
+    return X, np.einsum("tnp,tp->tn", X, w) + noise
+
+
+def pooled(X: Array, y: Array) -> Array:
+    """Errors of the optimum for all rows so far, computed anew at every tick."""
+    node, made = make("elastic-net", 9, 0, growth=0.0), np.empty(y.shape)
+    for t in range(len(X)):
+        made[t] = node.predict_then_learn(X[t], y[t])
+        node.combine(t, {}, {})
+    return made - y
+
+
+def rmse(errors: Array) -> float:
+    return float(np.sqrt(np.mean(errors**2)))
 
 
 def scores_of(values: Array) -> Array:

@@ -11,20 +11,7 @@ from anabranch.network import combination_weights, node_names, star
 from anabranch.network.builders import build_graph
 from anabranch.protocol import Array
 from anabranch.simulate import simulate
-from tests.learners.elastic_network import Net
-
-NOISE = 0.3
-
-
-def stream(ticks: int, drift: int = 0, seed: int = 0) -> tuple[Array, Array]:
-    """X (ticks, 20, 9) and y (ticks, 20); the weights change at tick `drift`."""
-    rng = np.random.default_rng(seed)
-    w = np.tile(rng.normal(size=9), (ticks, 1))
-    if drift:
-        w[drift:] = rng.normal(size=9)
-    X = rng.normal(size=(ticks, 20, 9))
-    noise = NOISE * rng.normal(size=(ticks, 20))
-    return X, np.einsum("tnp,tp->tn", X, w) + noise
+from tests.learners.elastic_network import NOISE, Net, pooled, rmse, stream
 
 
 def errors(net: Net, X: Array, y: Array) -> Array:
@@ -36,19 +23,6 @@ def errors(net: Net, X: Array, y: Array) -> Array:
             made[t, i] = net.learners[name].predict_then_learn(*row)[0]
         net.round()
     return made - y
-
-
-def pooled(X: Array, y: Array) -> Array:
-    """Errors of the optimum for all rows so far, computed anew at every tick."""
-    node, made = make("elastic-net", 9, 0, growth=0.0), np.empty(y.shape)
-    for t in range(len(X)):
-        made[t] = node.predict_then_learn(X[t], y[t])
-        node.combine(t, {}, {})
-    return made - y
-
-
-def rmse(errors: Array) -> float:
-    return float(np.sqrt(np.mean(errors**2)))
 
 
 def test_with_a_server_it_is_as_good_as_the_batch_optimum() -> None:

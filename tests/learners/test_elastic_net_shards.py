@@ -1,0 +1,45 @@
+"""Shards at one place: threads change no bit, and the optimum is scikit-learn's."""
+
+import numpy as np
+import pytest
+
+from anabranch.learners import BatchElasticNet
+from anabranch.learners.elastic_net_shards import fold_shards, solve_shards
+from anabranch.protocol import Array
+from tests.learners.elastic_network import boyd, reference
+
+
+def shards_of(rows: int, features: int, count: int) -> list[tuple[Array, Array]]:
+    X, y = boyd(0, rows, features)
+    parts = np.array_split(np.arange(rows), count)
+    return [(X[part] + 2.0, y[part]) for part in parts]
+
+
+@pytest.mark.parametrize("features", [9, 70])
+def test_threads_change_no_bit(features: int) -> None:
+    shards = shards_of(700, features, 5)
+    settings = BatchElasticNet(features, scaling="none").settings
+    ends = []
+    for threads in (1, 2, 4):
+        moments = fold_shards(features, shards, threads)
+        frame, theta, taken = solve_shards(settings, moments, 60, threads)
+        arrays = [part for one in moments for part in one.total()[1:]]
+        ends.append([a.tobytes() for a in (*arrays, frame.scale, theta)] + [bytes([taken])])
+    assert ends[0] == ends[1] == ends[2]
+
+
+def test_it_ends_at_scikit_learns_optimum() -> None:
+    shards = shards_of(400, 20, 7)
+    X, y = (np.concatenate(part) for part in zip(*shards, strict=True))
+    settings = BatchElasticNet(20, u1=0.02, u2=0.01, scaling="none").settings
+    frame, theta, taken = solve_shards(settings, fold_shards(20, shards), 500)
+    weights, level = frame.raw(theta)
+    w, b = reference(X, y, 0.02, 0.01)
+    np.testing.assert_allclose(weights, w, atol=1e-10)
+    assert level - weights @ frame.centre[:-1] == pytest.approx(b, abs=1e-10)
+    assert taken < 500
+
+
+def test_no_more_rounds_than_allowed() -> None:
+    settings = BatchElasticNet(9).settings
+    assert solve_shards(settings, fold_shards(9, shards_of(100, 9, 4)), 3)[2] == 3
