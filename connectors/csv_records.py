@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from anabranch import stream
 from anabranch.errors import ConfigurationError, nearest
+from connectors.label_names import LabelNames, split_names
 from connectors.records import RecordFormat, Row
 from connectors.shapes import uses
-from connectors.template import CSV, FEATURE, LABEL, TEXT, Template
-from connectors.values import BadRecord, identity, label, node, number, shown
+from connectors.template import CSV, FEATURE, LABELS, TEXT, Template
+from connectors.values import BadRecord, flag, identity, label, node, number, shown
 
 __all__ = ["CsvCodec", "choose_features", "read_header"]
 
@@ -43,7 +44,8 @@ def choose_features(columns: Sequence[str], form: RecordFormat, path: str) -> tu
     ConfigurationError
         The header lacks a column that the format names, or has no feature at all.
     """
-    for key, names in (("label", (form.label,)), ("node", form.special[1:])):
+    label = "labels" if form.flags else "label"
+    for key, names in ((label, form.label_columns), ("node", form.place_columns)):
         _check_columns(key, names, columns, path)
     _check_columns("features", form.features or (), columns, path)
     chosen = form.features or tuple(name for name in columns if name not in form.special)
@@ -67,25 +69,29 @@ class CsvCodec:
     """Reads the CSV records of one file.
 
     Numbers may have spaces and tabs around them; fields may be quoted, but a quoted field
-    cannot hold a line break, since a record is one line.
+    cannot hold a line break, since a record is one line. An empty list of labels' names is a set
+    without labels; where labels come apart, only in a record without features.
 
     >>> codec = CsvCodec(("x", "y", "note"), ("x",), RecordFormat())
     >>> codec.parse(b'1.5,2,"a, b"')
     Row(features=[1.5], label=2.0, node=None, id=None, kind=0)
     """
 
+    comment = -1
+
     def __init__(self, columns: Sequence[str], features: Sequence[str], form: RecordFormat) -> None:
         self._columns = tuple(columns)
         self._form = form
         self._at = [self._columns.index(name) for name in features]
         self._names = tuple(features)
-        self._label = self._columns.index(form.label)
+        self._labels = [self._columns.index(name) for name in form.label_columns]
         self._node = None if form.node_column is None else self._columns.index(form.node_column)
         self._id = None if form.id_column is None else self._columns.index(form.id_column)
         self._uses = uses(features, form)
+        self._read_names = LabelNames(form)
         absent: list[frozenset[int]] = [frozenset()]
         if form.id_from is not None:
-            absent += [frozenset((LABEL,)), frozenset((FEATURE,))]
+            absent += [LABELS, frozenset((FEATURE,))]
         self._templates = [self._template(kinds) for kinds in absent]
 
     @property
@@ -114,7 +120,7 @@ class CsvCodec:
         if kind != stream.LABEL:
             pairs = zip(self._at, self._names, strict=True)
             features = [number(fields[at], name) for at, name in pairs]
-        truth = self._parse_label(fields[self._label]) if kind != stream.SAMPLE else float("nan")
+        truth = self._truth(fields) if kind != stream.SAMPLE else float("nan")
         name, id = self._text(fields, self._node), self._text(fields, self._id)
         if id is not None:
             id = identity(id, f"field {shown(self._form.id_column)}")
@@ -123,16 +129,28 @@ class CsvCodec:
     def _kind(self, fields: list[str]) -> int:
         if self._form.id_from is None:
             return stream.WHOLE
-        if not fields[self._label].strip(" \t"):
+        labels, features = (
+            any(fields[at].strip(" \t") for at in some) for some in (self._labels, self._at)
+        )
+        if not labels and (features or not self._form.label_list):
             return stream.SAMPLE
-        return stream.WHOLE if any(fields[at].strip(" \t") for at in self._at) else stream.LABEL
+        return stream.WHOLE if features else stream.LABEL
 
     def _text(self, fields: list[str], column: int | None) -> str | None:
         return None if column is None else fields[column].strip(" \t")
 
-    def _parse_label(self, text: str) -> float:
+    def _truth(self, fields: list[str]) -> float | Sequence[float] | tuple[str, ...]:
+        texts = [fields[at] for at in self._labels]
+        if self._form.label_list:
+            return self._read_names.read(split_names(texts[0], self._form))
+        names = self._form.label_columns
+        found = [self._parse_label(*pair) for pair in zip(texts, names, strict=True)]
+        return found if self._form.flags else found[0]
+
+    def _parse_label(self, text: str, name: str) -> float:
         try:
-            return label(number(text, self._form.label), self._form, text)
+            value = number(text, name)
+            return flag(value, name) if self._form.flags else label(value, self._form, text)
         except BadRecord as bad:
             if bad.reason == "missing_field":
                 raise

@@ -1,5 +1,6 @@
 """One file, read from its beginning to its end, or followed as it grows."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -8,10 +9,11 @@ from typing_extensions import override
 from anabranch.protocol import Array
 from anabranch.stream import Block
 from connectors.layout import FileFormat, open_codec
-from connectors.parser import Origin, RecordParser, Rows, join_rows
+from connectors.parser import RecordParser
 from connectors.partition import PartState, TickPartition
 from connectors.reader import BlockReader
 from connectors.records import RecordFormat
+from connectors.rows import Origin, Rows, join_rows
 
 __all__ = ["FilePartition", "PartState", "held_records", "lone_letter"]
 
@@ -26,15 +28,14 @@ def held_records(split: tuple[int, ...] | None) -> Array | None:
 
 
 def lone_letter(
-    origin: Origin, width: int, named: bool, path: str, *, header: bool = False
+    origin: Origin, form: RecordFormat, width: int, path: str, *, header: bool = False
 ) -> Block:
     """Make the block of a file without records: tick -1, no record, one dead letter."""
     if header:
         letter = origin.dead("header_only", f"{path} has a header and no record", 0, b"")
     else:
         letter = origin.dead("empty_file", f"{path} has nothing in it", 0, b"")
-    rows = join_rows([], width, named)
-    rows = Rows(rows.X, rows.y, rows.positions, rows.keys, (letter,), 0)
+    rows = replace(join_rows([], form, width), dead=(letter,))
     return rows.block(origin.partition, -1, None)
 
 
@@ -113,8 +114,9 @@ class FilePartition(TickPartition):
         if self._reader.failure is not None:
             return self._finish()
         self.phase = "end"
-        named = self._form.node_field is not None
-        return lone_letter(self._origin, len(self._features), named, self._path)
+        header = self._format == "arff" and self._reader.offset > 0  # one that does not end
+        width = len(self._features)
+        return lone_letter(self._origin, self._form, width, self._path, header=header)
 
     def _pending(self) -> int:
         return sum(rows.records for rows in self._parts)
@@ -134,9 +136,11 @@ class FilePartition(TickPartition):
             pending += rows.records
 
     def _complete(self) -> Block:
-        rows = join_rows(self._parts, len(self._features), self._form.node_field is not None)
+        rows = join_rows(self._parts, self._form, len(self._features))
         block = rows.block(self.partition, self.record // self.rows_per_tick, self._held)
         self._parts = []
+        if self._parser is not None:
+            self._parser.begin_tick()
         self.record += rows.records
         self._offset = self._reader.offset
         return block
@@ -149,13 +153,12 @@ class FilePartition(TickPartition):
             raw = reader.data[reader.at :]
             at = self.record + self._pending()
             letter = self._origin.dead("unreadable", reader.failure, at, raw)
-            rows = join_rows([], len(self._features), self._form.node_field is not None)
-            self._parts.append(Rows(rows.X, rows.y, rows.positions, rows.keys, (letter,), 1))
+            none = join_rows([], self._form, len(self._features))
+            self._parts.append(replace(none, dead=(letter,), records=1))
         if self.record == 0 and not self._parts:
-            named = self._form.node_field is not None
+            header = self._format == "arff" or (self._format == "csv" and self._form.header)
             width = len(self._features)
-            header = self._format == "csv" and self._form.header
-            return lone_letter(self._origin, width, named, self._path, header=header)
+            return lone_letter(self._origin, self._form, width, self._path, header=header)
         return self._complete() if self._parts else None
 
     @override

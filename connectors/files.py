@@ -11,7 +11,7 @@ from typing_extensions import override
 from anabranch.errors import ConfigurationError, nearest
 from anabranch.stream import Block, End
 from connectors.file_partition import FilePartition, PartState
-from connectors.layout import FileFormat, find_features
+from connectors.layout import FILE_FORMATS, FileFormat, find_features
 from connectors.records import RecordFormat
 from connectors.shuffled_partition import ShuffledPartition
 
@@ -68,11 +68,12 @@ def name_partitions(paths: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class FileSource(FixedPartitionedSource[Block | End, PartState]):
-    """Records of CSV or JSON Lines files, plain or (by the suffix .gz) packed.
+    """Records of CSV, JSON Lines or ARFF files, plain or (by the suffix .gz) packed.
 
     Each file is one partition, named by its file name. Tick t of it holds the records
     [t rows_per_tick, (t + 1) rows_per_tick), good and bad, whatever the size of the blocks that
-    were read. Blank lines are no records. Resuming continues at the next tick, exactly.
+    were read. Blank lines are no records, nor are comments of ARFF. Resuming continues at the
+    next tick, exactly.
 
     A followed file never ends; its last tick waits until it is full, for as long as it takes,
     and so does a last line without its newline: what a tick holds never depends on timing.
@@ -80,7 +81,7 @@ class FileSource(FixedPartitionedSource[Block | End, PartState]):
     Attributes
     ----------
     paths : the files
-    format : "csv" or "jsonl"
+    format : "csv", "jsonl" or "arff"
     records : what a record is
     rows_per_tick : records in a tick
     follow : read on when a (plain) file grows
@@ -124,8 +125,8 @@ No such file or directory
     def _check_options(self) -> None:
         if not self.paths:
             raise ConfigurationError("source.paths is empty: name at least one file")
-        if self.format not in ("csv", "jsonl"):
-            hint = nearest(self.format, ["csv", "jsonl"])
+        if self.format not in FILE_FORMATS:
+            hint = nearest(self.format, list(FILE_FORMATS))
             raise ConfigurationError(f"source.format is {self.format!r}{hint}")
         if self.rows_per_tick < 1:
             raise ConfigurationError(

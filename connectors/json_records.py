@@ -8,14 +8,26 @@ from typing import Any
 from connectors.objects import ObjectReader, name_features
 from connectors.records import RecordFormat, Row
 from connectors.shapes import Shapes, uses
-from connectors.template import ID, ID_NUMBER, INDICES, JSON, NUMBER, TEXT, VALUES, Template
+from connectors.template import (
+    FLAG,
+    ID,
+    ID_NUMBER,
+    INDICES,
+    JSON,
+    NAMES,
+    NUMBER,
+    TEXT,
+    VALUES,
+    Template,
+)
 from connectors.values import BadRecord, shown
 
 __all__ = ["JsonCodec", "infer_features"]
 
 _VALUE = re.compile(
     rb'[ \t\r\n]*(?:"([^"\\]*)"[ \t\r\n]*:[ \t\r\n]*)?'
-    rb'(?:("(?:[^"\\]|\\.)*")|([-+0-9.eE]+)|(true|false|null)|(\[[^"\[\]{}]*\]))[ \t\r\n]*'
+    rb'(?:("(?:[^"\\]|\\.)*")|([-+0-9.eE]+)|(true|false|null)|'
+    rb'(\[(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+\]))[ \t\r\n]*'
 )
 
 
@@ -57,12 +69,14 @@ def infer_features(line: bytes, form: RecordFormat) -> tuple[str, ...] | None:
 
 
 class JsonCodec:
-    """Reads JSON records: objects by name, arrays as features, label and node, in this order.
+    """Reads JSON records: objects by name, arrays as features, labels and node, in this order.
 
     >>> codec = JsonCodec(("a", "b"), RecordFormat())
     >>> codec.parse(b'{"b": 2, "y": 1, "a": 0.5}') == codec.parse(b'[0.5, 2, 1]')
     True
     """
+
+    comment = -1
 
     def __init__(self, features: Sequence[str], form: RecordFormat) -> None:
         self._reader = ObjectReader(features, form)
@@ -92,9 +106,9 @@ class JsonCodec:
         roles: list[tuple[int, int]] = []
         begin = index = 0
         while (match := _VALUE.match(line, at)) and named == (match[1] is not None):
-            if match[4] is None:  # else a literal, which is fixed text
-                role = self._role(match, index)
-                if match[5] and role[0] not in (INDICES, VALUES):
+            role = self._role(match, index)
+            if match[4] is None or (role[0] == FLAG and match[4] != b"null"):  # else fixed text
+                if match[5] and role[0] not in (INDICES, VALUES, NAMES):
                     return None
                 quoted = 1 if match[2] else 0
                 first, stop = match.span(match.lastindex or 0)

@@ -3,14 +3,17 @@
 from typing import Literal
 
 from anabranch.errors import ConfigurationError
+from connectors.arff_header import read_attributes
+from connectors.arff_records import ArffCodec, choose_attributes
 from connectors.csv_records import CsvCodec, choose_features, read_header
 from connectors.json_records import JsonCodec, infer_features
 from connectors.reader import BlockReader
 from connectors.records import Codec, RecordFormat
 
-__all__ = ["FileFormat", "find_features", "open_codec"]
+__all__ = ["FILE_FORMATS", "FileFormat", "find_features", "open_codec"]
 
-FileFormat = Literal["csv", "jsonl"]
+FileFormat = Literal["csv", "jsonl", "arff"]
+FILE_FORMATS: tuple[FileFormat, ...] = ("csv", "jsonl", "arff")
 _RECORDS_TRIED = 100
 
 
@@ -37,6 +40,9 @@ def find_features(path: str, format: FileFormat, form: RecordFormat) -> tuple[st
             f"source.paths names {path!r}, which cannot be read: {error.strerror or error}"
         ) from None
     try:
+        if format == "arff":
+            attributes = read_attributes(reader.read_line, path)
+            return None if attributes is None else choose_attributes(attributes, form, path)
         if format == "csv":
             columns = read_columns(reader, form, path)
             return None if columns is None else choose_features(columns, form, path)
@@ -72,12 +78,31 @@ def open_codec(
     """
     if format == "jsonl":
         return JsonCodec(features, form)
+    if format == "arff":
+        return _open_arff(reader, form, features, path)
     columns = read_columns(reader, form, path)
     if columns is None:
         return None
-    if set(choose_features(columns, form, path)) != set(features):
+    _check_features(choose_features(columns, form, path), features, path)
+    return CsvCodec(columns, features, form)
+
+
+def _open_arff(
+    reader: BlockReader, form: RecordFormat, features: tuple[str, ...], path: str
+) -> ArffCodec | None:
+    begin = reader.offset
+    attributes = read_attributes(reader.read_line, path)
+    if attributes is None:
+        if not reader.ended:  # the rest of the header may come: read it from its beginning then
+            reader.seek(begin)
+        return None
+    _check_features(choose_attributes(attributes, form, path), features, path)
+    return ArffCodec(attributes, features, form)
+
+
+def _check_features(found: tuple[str, ...], features: tuple[str, ...], path: str) -> None:
+    if set(found) != set(features):
         raise ConfigurationError(
             f"the header of {path} does not name the features of the source's other files:"
-            f" {', '.join(columns)} against {', '.join(features)}"
+            f" {', '.join(found)} against {', '.join(features)}"
         )
-    return CsvCodec(columns, features, form)

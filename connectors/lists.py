@@ -1,14 +1,17 @@
-"""Arrays of numbers in compiled code: the indices and the values of sparse features."""
+"""Arrays in compiled code: indices and values of sparse features, names of labels."""
 
 import numpy as np
 
 from anabranch.protocol import Array
 from connectors.kernel import kernel
 from connectors.numbers import read_number
-from connectors.packed import packed_number, packed_whole
-from connectors.tokens import blank, whole_number
+from connectors.packed import packed_number, packed_text, packed_whole
+from connectors.tokens import blank, plain_text, skip_spaces, whole_number
 
-__all__ = ["read_json_list", "read_packed_list", "scatter"]
+__all__ = [
+    "json_texts_end", "packed_texts_end", "read_index", "read_json_list", "read_packed_list",
+    "scatter",
+]  # fmt: skip
 
 
 @kernel
@@ -19,7 +22,8 @@ def _skip_blanks(data: Array, at: int, end: int) -> int:
 
 
 @kernel
-def _read_index(data: Array, at: int, end: int) -> tuple[int, float]:
+def read_index(data: Array, at: int, end: int) -> tuple[int, float]:
+    """Read a whole number without sign: the position after it, -1 when it is odd, and the value."""
     begin, value = at, 0
     at = whole_number(data, begin, end)
     for i in range(begin, at):
@@ -45,7 +49,7 @@ def read_json_list(data: Array, at: int, end: int, whole: bool, out: Array) -> t
     if at < end and data[at] == 93:
         return at + 1, 0
     while at < end and count < len(out):
-        at, value = _read_index(data, at, end) if whole else read_number(data, at, end, True)
+        at, value = read_index(data, at, end) if whole else read_number(data, at, end, True)
         if at < 0:
             break
         out[count] = value
@@ -90,6 +94,42 @@ def read_packed_list(data: Array, at: int, end: int, whole: bool, out: Array) ->
         if at < 0:
             return -1, 0
     return at, count
+
+
+@kernel
+def json_texts_end(data: Array, at: int, end: int) -> int:
+    """Give the end of an array of JSON texts in one line; -1 when it needs a careful reading.
+
+    >>> json_texts_end(np.frombuffer(b'["calm", "a,b"]', np.uint8), 0, 15)
+    15
+    """
+    if at >= end or data[at] != 91:
+        return -1
+    at = skip_spaces(data, at + 1, end)
+    if at < end and data[at] == 93:
+        return at + 1
+    while at < end and data[at] == 34:
+        at = plain_text(data, at + 1, end, True, True)
+        if at < 0:
+            return -1
+        at = skip_spaces(data, at + 1, end)
+        if at < end and data[at] == 93:
+            return at + 1
+        if at == end or data[at] != 44:
+            return -1
+        at = skip_spaces(data, at + 1, end)
+    return -1
+
+
+@kernel
+def packed_texts_end(data: Array, at: int, end: int) -> int:
+    """Give the end of an array of MessagePack texts; -1 when it is none."""
+    at, count = _list_head(data, at, end)
+    for _ in range(count):
+        if at < 0:
+            return -1
+        at = packed_text(data, at, end)[1]
+    return at
 
 
 @kernel

@@ -8,13 +8,24 @@ import numpy as np
 from anabranch import stream
 from anabranch.protocol import Array, freeze
 from anabranch.stream import Apart, DeadLetter
+from connectors.label_names import LabelLists, NewLabels, empty_labels, label_columns
 from connectors.message_layout import MessageFormat, open_message_codec
 from connectors.message_names import Headers, MessageNames, Refusal
 from connectors.names import NodeNames
-from connectors.parser import Origin, Rows, join_rows
 from connectors.records import Codec, RecordFormat
+from connectors.rows import Origin, Rows, join_rows
 from connectors.scan import scan_messages
-from connectors.template import FEATURE, ID, ID_NUMBER, LABEL, NODE, VALUES
+from connectors.template import (
+    CSV,
+    FEATURE,
+    ID,
+    ID_NUMBER,
+    LABELS,
+    NAMES,
+    NODE,
+    VALUES,
+    Template,
+)
 from connectors.values import LONGEST_ID, BadRecord
 
 __all__ = ["MessageParser"]
@@ -36,6 +47,7 @@ class _Batch:
     kinds: Array
     nodes: list[str | None]
     ids: list[str | None]
+    sets: list[tuple[str, ...] | None]
     dead: dict[int, Refusal]
     data: bytes = b""
     bounds: Array = field(default_factory=lambda: np.zeros(1, np.int64))
@@ -81,6 +93,7 @@ class MessageParser:
         self._text = format != "msgpack"
         self._names = NodeNames(form)
         self._outside = MessageNames(form, self._names)
+        self._lists = LabelLists(form)
 
     def parse(
         self,
@@ -89,39 +102,48 @@ class MessageParser:
         values: Sequence[bytes | None],
         headers: Sequence[Headers],
         times: Sequence[int],
+        tick: int | None = None,
     ) -> Rows:
         """Read messages, given as lists of equal length; `times` in ms since 1970.
 
-        Every message becomes a row or a dead letter, which holds it whole.
+        Every message becomes a row or a dead letter, which holds it whole. They make blocks of
+        `tick` messages each, or one: new labels are counted anew for each.
         """
-        if len(offsets) <= _AT_ONCE:
-            return self._parse(offsets, keys, values, headers, times)
+        new, block = NewLabels(self._form), tick or max(len(offsets), 1)
         parts = []
-        for first in range(0, len(offsets), _AT_ONCE):
+        for first in range(0, max(len(offsets), 1), _AT_ONCE):
             some = slice(first, first + _AT_ONCE)
-            parts.append(
-                self._parse(offsets[some], keys[some], values[some], headers[some], times[some])
-            )
-        return join_rows(parts, self._width, self._form.named)
+            batch = self._read([value or b"" for value in values[some]])
+            self._outside.look_up(keys[some], headers[some], batch.nodes, batch.ids, batch.dead)
+            if self._form.grows:
+                self._bound(batch, new, first, block)
+            letters = self._letters(batch, offsets[some], keys[some], headers[some], times[some])
+            parts.append(self._rows(batch, offsets[some], times[some], letters))
+        return join_rows(parts, self._form, self._width)
 
-    def _parse(
+    def _bound(self, batch: _Batch, new: NewLabels, first: int, block: int) -> None:
+        for row, names in enumerate(batch.sets):
+            if (first + row) % block == 0:
+                new.clear()
+            why = None if row in batch.dead else new.refusal(names)
+            if why is not None:
+                batch.dead[row] = "unknown_label", why
+
+    def _letters(
         self,
+        batch: _Batch,
         offsets: Sequence[int],
         keys: Sequence[bytes | None],
-        values: Sequence[bytes | None],
         headers: Sequence[Headers],
         times: Sequence[int],
-    ) -> Rows:
-        batch = self._read([value or b"" for value in values])
-        self._outside.look_up(keys, headers, batch.nodes, batch.ids, batch.dead)
-        letters = tuple(
+    ) -> tuple[DeadLetter, ...]:
+        return tuple(
             DeadLetter(
                 reason, detail, self._origin.source, self._origin.partition,
-                int(offsets[row]), values[row] or b"", keys[row], tuple(headers[row]), times[row],
+                int(offsets[row]), batch.values[row], keys[row], tuple(headers[row]), times[row],
             )
             for row, (reason, detail) in sorted(batch.dead.items())
         )  # fmt: skip
-        return self._rows(batch, offsets, times, letters)
 
     def _rows(
         self,
@@ -131,29 +153,34 @@ class MessageParser:
         letters: tuple[DeadLetter, ...],
     ) -> Rows:
         arrays = [batch.X, batch.y, np.array(offsets, np.int64), np.array(times, np.int64)]
-        kinds, nodes, ids = batch.kinds, batch.nodes, batch.ids
+        kinds, nodes, ids, sets = batch.kinds, batch.nodes, batch.ids, batch.sets
         if letters:
             keep = np.ones(len(offsets), dtype=np.bool_)
             keep[list(batch.dead)] = False
             rows = np.flatnonzero(keep).tolist()
             arrays, kinds = [array[keep] for array in arrays], kinds[keep]
             nodes, ids = ([part[row] for row in rows] if part else part for part in (nodes, ids))
+            sets = [sets[row] for row in rows] if sets else sets
+        if self._form.label_list and not self._form.grows:
+            arrays[1] = label_columns(sets, self._form.labels)
         X, y, positions, clock = map(freeze, arrays)
         apart = None
         if self._form.apart:
             apart = Apart(freeze(kinds), [id or "" for id in ids], clock)
         named = [node or "" for node in nodes] if self._form.named else None
-        return Rows(X, y, positions, named, letters, len(offsets), clock, apart)
+        grown = sets if self._form.grows else None
+        return Rows(X, y, positions, named, letters, len(offsets), clock, apart, grown)
 
     def _read(self, values: list[bytes]) -> _Batch:
         count = len(values)
         batch = _Batch(
             values,
             np.empty((count, self._width)),
-            np.empty(count),
+            empty_labels(self._form, count),
             np.zeros(count, np.uint8),
             [None] * count if self._form.named else [],
             [None] * count if self._form.apart else [],
+            [None] * count if self._form.label_list else [],
             {},
         )
         rows = np.arange(count)
@@ -177,16 +204,15 @@ class MessageParser:
         """Read what has a known shape; give the other rows."""
         if len(rows) == 0:
             return rows
-        data, limits = (
-            np.frombuffer(batch.data, np.uint8),
-            (self._form.ranks or 0, self._form.max_record),
-        )
-        names, odd = np.empty((len(batch.values), 4), np.int64), np.empty(len(batch.values), bool)
+        data, count = np.frombuffer(batch.data, np.uint8), len(batch.values)
+        limits = (self._form.ranks or 0, self._form.max_record)
+        y = batch.y.reshape(count, -1) if batch.y.ndim == 1 else batch.y
+        names, odd = np.empty((count, 6), np.int64), np.empty(count, bool)
         for template in self._codec.templates:
-            scan_messages(
-                data, batch.bounds, rows, template.form, limits, batch.X, batch.y, names, odd
-            )
+            scan_messages(data, batch.bounds, rows, template.form, limits, batch.X, y, names, odd)
             self._take_names(batch, rows, template.has, names, odd)
+            if NAMES in template.has:
+                self._take_sets(batch, rows, template, names, odd)
             good = rows[~odd[rows]]
             if self._form.apart:
                 self._tell_apart(batch, good, template.has)
@@ -212,10 +238,24 @@ class MessageParser:
             for row, begin, end in zip(good.tolist(), begins.tolist(), ends.tolist(), strict=True):
                 batch.ids[row] = data[begin:end].decode() if end >= 0 else str(begin)
 
+    def _take_sets(
+        self, batch: _Batch, rows: Array, template: Template, names: Array, odd: Array
+    ) -> None:
+        """Read lists of labels' names; what is not plain becomes odd."""
+        good, grammar = rows[~odd[rows]], template.grammar
+        features = FEATURE in template.has or VALUES in template.has
+        for row, (begin, end) in zip(good.tolist(), names[good, 4:].tolist(), strict=True):
+            found = self._lists.find(batch.data[begin:end], grammar)
+            batch.sets[row] = found
+            # an empty field of CSV beside features is a label that is to come
+            to_come = self._form.apart and grammar == CSV and features and not found
+            if found is None or to_come:
+                odd[row], batch.sets[row] = True, None
+
     def _tell_apart(self, batch: _Batch, rows: Array, has: frozenset[int]) -> None:
         if FEATURE not in has and VALUES not in has:
             batch.kinds[rows], batch.X[rows] = stream.LABEL, 0.0
-        elif LABEL not in has:
+        elif not LABELS & has:
             batch.kinds[rows], batch.y[rows] = stream.SAMPLE, np.nan
         else:
             batch.kinds[rows] = stream.WHOLE
@@ -242,7 +282,11 @@ class MessageParser:
         if not value:
             raise BadRecord("empty_record", "the message has no value, or a blank one")
         record = self._codec.parse(value)
-        batch.X[row], batch.y[row], batch.kinds[row] = record.features, record.label, record.kind
+        batch.X[row], batch.kinds[row] = record.features, record.kind
+        if isinstance(record.label, tuple):
+            batch.sets[row] = record.label
+        else:
+            batch.y[row] = record.label
         if record.node is not None:
             batch.nodes[row] = record.node
         if record.id is not None:

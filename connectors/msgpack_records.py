@@ -10,7 +10,16 @@ from connectors.objects import ObjectReader, name_features
 from connectors.packed import packed_end, packed_scalar
 from connectors.records import RecordFormat, Row
 from connectors.shapes import Shapes, uses
-from connectors.template import ID, ID_NUMBER, INDICES, PACKED, TEXT, VALUES, Template
+from connectors.template import (
+    ID,
+    ID_NUMBER,
+    INDICES,
+    NAMES,
+    PACKED,
+    TEXT,
+    VALUES,
+    Template,
+)
 from connectors.values import BadRecord
 
 __all__ = ["MsgpackCodec", "infer_packed_features"]
@@ -66,12 +75,14 @@ def _pairs(value: bytes) -> int:
 
 
 class MsgpackCodec:
-    """Reads MessagePack records: maps by name, arrays as features, label, node and id.
+    """Reads MessagePack records: maps by name, arrays as features, labels, node and id.
 
     >>> codec = MsgpackCodec(("a", "b"), RecordFormat())
     >>> codec.parse(msgspec.msgpack.encode([0.5, 2, 1]))
     Row(features=[0.5, 2.0], label=1.0, node=None, id=None, kind=0)
     """
+
+    comment = -1
 
     def __init__(self, features: Sequence[str], form: RecordFormat) -> None:
         self._reader = ObjectReader(features, form)
@@ -106,7 +117,7 @@ class MsgpackCodec:
                 first, at = at, packed_end(data, at, len(value))
                 name = _decoder.decode(value[first:at])
             role = self._role(name, value[at])
-            if role[0] not in (INDICES, VALUES) and packed_scalar(data, at, len(value)) < 0:
+            if role[0] not in (INDICES, VALUES, NAMES) and packed_scalar(data, at, len(value)) < 0:
                 return None
             first, at, index = at, packed_end(data, at, len(value)), index + 1
             if value[first] != _NIL:

@@ -7,8 +7,19 @@ import numpy as np
 
 from anabranch.protocol import Array
 from anabranch.stream import LABEL, SAMPLE, WHOLE
+from connectors.label_names import LabelNames
 from connectors.records import RecordFormat, Row
-from connectors.values import BadRecord, finite, identity, label, node, number, shown
+from connectors.values import (
+    BadRecord,
+    finite,
+    flag,
+    identity,
+    label,
+    node,
+    number,
+    shown,
+    whole_text,
+)
 
 __all__ = ["ObjectReader", "name_features", "sparse_names"]
 
@@ -51,8 +62,8 @@ def name_features(record: Any, form: RecordFormat) -> tuple[str, ...] | None:
 class ObjectReader:
     """Makes rows of decoded records, whatever they were decoded from.
 
-    Arrays hold the features (or the two sparse fields), the label, and where the record names
-    them the node and the id, in this order. Where labels come apart, a record without a label
+    Arrays hold the features (or the two sparse fields), the label or labels, and where the record
+    names them the node and the id, in this order. Where labels come apart, a record without a label
     is a sample and one without features a label; null counts as absent.
 
     >>> ObjectReader(("a", "b"), RecordFormat()).read({"b": 2.0, "y": 1.0, "a": 0.5})
@@ -66,6 +77,7 @@ class ObjectReader:
         self.order = (*self.inputs, *form.special)
         self._open = form.features is not None or form.sparse_width is not None
         self._known = frozenset(self.order)
+        self._names = LabelNames(form)
 
     def read(self, record: Any) -> Row:
         """Make a row; numbers may be `int` or `float`.
@@ -82,7 +94,7 @@ class ObjectReader:
         kind = self._kind(record)
         self._check_keys(record, kind)
         features = self._features(record) if kind != LABEL else [0.0] * self._width
-        truth = self._label(record[self._form.label]) if kind != SAMPLE else float("nan")
+        truth = self._truth(record) if kind != SAMPLE else float("nan")
         return Row(features, truth, self._node(record), self._id(record), kind)
 
     def _name_values(self, values: list[Any]) -> dict[str, Any]:
@@ -95,7 +107,7 @@ class ObjectReader:
     def _kind(self, record: dict[str, Any]) -> int:
         if self._form.id_from is None:
             return WHOLE
-        if record.get(self._form.label) is None:
+        if all(record.get(name) is None for name in self._form.label_columns):
             return SAMPLE
         return WHOLE if any(record.get(name) is not None for name in self.inputs) else LABEL
 
@@ -104,7 +116,7 @@ class ObjectReader:
         if kind == LABEL:
             wanted = self._form.special
         elif kind == SAMPLE:
-            wanted = (*self.inputs, *self._form.special[1:])
+            wanted = (*self.inputs, *self._form.place_columns)
         missing = [name for name in wanted if record.get(name) is None]
         if missing:
             state = "null" if missing[0] in record else "missing"
@@ -136,6 +148,12 @@ class ObjectReader:
         row[places] = _numbers(values, [self.inputs[1]] * len(values))
         return row
 
+    def _truth(self, record: dict[str, Any]) -> float | Sequence[float] | tuple[str, ...]:
+        if self._form.flags:
+            return [flag(record[name], name) for name in self._form.labels]
+        value = record[self._form.label]
+        return self._names.read(value) if self._form.label_list else self._label(value)
+
     def _label(self, value: Any) -> float:
         name = self._form.label
         if type(value) not in (float, int) or value - value != 0:
@@ -152,7 +170,7 @@ class ObjectReader:
             raise BadRecord(
                 "unknown_node", f"field {shown(column)} is {shown(record[column])}, not a text"
             )
-        return node(_text(record[column]), self._form)
+        return node(whole_text(record[column]), self._form)
 
     def _id(self, record: dict[str, Any]) -> str | None:
         column = self._form.id_column
@@ -160,7 +178,7 @@ class ObjectReader:
             return None
         value = record[column]
         if isinstance(value, str):
-            return identity(_text(value), f"field {shown(column)}")
+            return identity(whole_text(value), f"field {shown(column)}")
         whole = type(value) is int or (isinstance(value, float) and value.is_integer())
         if not whole or not -_EXACT < value < _EXACT:
             raise BadRecord(
@@ -197,12 +215,6 @@ def _index(value: Any, width: int, name: str) -> int:
             f"field {shown(name)} holds {shown(value)}: allowed are whole numbers 0..{width - 1}",
         )
     return int(value)
-
-
-def _text(value: str) -> str:
-    if any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise BadRecord("bad_encoding", f"{shown(value)} is half a surrogate pair")
-    return value
 
 
 def _refuse_text(value: str, name: str) -> None:

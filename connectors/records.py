@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from anabranch.errors import AnabranchError, ConfigurationError
+from anabranch.labels import named
 from anabranch.protocol import Array, Task
 from anabranch.stream import WHOLE
 from connectors.template import Template
@@ -19,7 +20,10 @@ REASONS = {
     "not_finite": "a feature is NaN",
     "infinite": "a feature is infinite, or too large for a 64-bit float",
     "wrong_length": "an array of values has another length than the record should have",
-    "bad_label": "the label is no number, not finite, or not an integer among the ranks",
+    "bad_label": "the label is no number, not finite, or not an integer among the ranks; of a set"
+    " of labels: neither 0 nor 1, no list of names, or an empty or overlong name",
+    "unknown_label": "the record names a label that is not among the known ones, or one new label"
+    " too many",
     "unknown_node": "the record names no node of the network",
     "too_long": "the record is longer than `max_record` bytes",
     "bad_encoding": "the record is not UTF-8 text",
@@ -38,10 +42,13 @@ class SourceError(AnabranchError):
 
 
 class Row(NamedTuple):
-    """One good record; a sample without its label has NaN, a label alone no features."""
+    """One good record; a sample without its label has NaN, a label alone no features.
+
+    Of a set of labels `label` holds 0 and 1 a column, or as a tuple the names.
+    """
 
     features: Sequence[float] | Array
-    label: float
+    label: float | Sequence[float] | tuple[str, ...]
     node: str | None = None
     id: str | None = None
     kind: int = WHOLE
@@ -53,6 +60,11 @@ class Codec(Protocol):
     @property
     def templates(self) -> Sequence[Template]:
         """What may be read in bulk, the likeliest first; none when nothing is known yet."""
+        ...
+
+    @property
+    def comment(self) -> int:
+        """The byte that begins a line that is no record, -1 when there is none."""
         ...
 
     def parse(self, line: bytes) -> Row:
@@ -80,7 +92,7 @@ class RecordFormat:
     node_field : the column or header that names the record's node; None when placement is by
         other means
     ranks : labels must be whole numbers 1..ranks; None takes any finite label
-    task : "ordinal" or "regression"
+    task : "ordinal", "regression" or "multilabel"
     nodes : the names that nodes may have; None takes any
     header : CSV files begin with a header; without one the columns are the features and the
         special ones, in this order
@@ -92,6 +104,15 @@ class RecordFormat:
     sparse_fields : the names of the indices' and the values' field
     id_from : what tells a label's sample where both come apart: "key", "header:NAME" or
         "field:NAME"; None: every record has its label
+    labels : names of the labels a sample may have, of task "multilabel": each a column of 0 and
+        1, or, with `label_list`, what is known from the beginning
+    label_list : the label's column holds the names of a record's labels: an array of texts, in
+        CSV one text
+    label_separator : what stands between the names in that text
+    new_labels : what to do with a name that is not among `labels`: "grow" (blocks name the
+        labels that occur in them), "ignore" it, or "refuse" the record
+    max_labels : labels of a block, beyond `labels`, at most; a record with one more is a dead
+        letter. A block's y has a column for each, 8 bytes a row.
 
     >>> RecordFormat(ranks=1)
     Traceback (most recent call last):
@@ -111,22 +132,64 @@ class RecordFormat:
     sparse_width: int | None = None
     sparse_fields: tuple[str, str] = ("indices", "values")
     id_from: str | None = None
+    labels: tuple[str, ...] = ()
+    label_list: bool = False
+    label_separator: str = ";"
+    new_labels: Literal["grow", "ignore", "refuse"] = "refuse"
+    max_labels: int = 10_000
 
     def __post_init__(self) -> None:
         if self.ranks is not None and self.ranks < 2:
             raise ConfigurationError(
                 f"source.ranks is {self.ranks}: allowed are 2 and more, or none"
             )
-        if self.task not in ("ordinal", "regression"):
+        if self.task not in ("ordinal", "regression", "multilabel"):
             raise ConfigurationError(
-                f"source.task is {self.task!r}: these records hold one label each; allowed are"
-                " 'ordinal' and 'regression'"
+                f"source.task is {self.task!r}: allowed are 'ordinal', 'regression' and"
+                " 'multilabel'"
             )
         if self.max_record < 1:
             raise ConfigurationError(f"source.max_record is {self.max_record}: allowed is 1 and up")
+        if self.task == "multilabel":
+            self._check_labels()
+            self._check_lists()
+        elif self.labels or self.label_list:
+            key = "labels" if self.labels else "label_list"
+            raise ConfigurationError(
+                f"source.{key} is set, but a learner of task {self.task!r} learns one label a"
+                " sample: allowed with task 'multilabel'"
+            )
         self._check_places()
         self._check_sparse()
         self._check_columns()
+
+    def _check_labels(self) -> None:
+        if self.ranks is not None:
+            raise ConfigurationError(
+                f"source.ranks is {self.ranks} and source.task 'multilabel': labels of a set are"
+                " 0 or 1; allowed is none"
+            )
+        if self.new_labels not in ("grow", "ignore", "refuse"):
+            raise ConfigurationError(
+                f"source.new_labels is {self.new_labels!r}: allowed are 'grow', 'ignore', 'refuse'"
+            )
+        if self.new_labels != "refuse" and not self.label_list:
+            raise ConfigurationError(
+                f"source.new_labels is {self.new_labels!r}, but columns hold no new labels: allowed"
+                " with source.label_list"
+            )
+        if not self.labels and self.new_labels != "grow":
+            raise ConfigurationError(
+                "source.labels is empty: name the labels, or set source.label_list and"
+                " source.new_labels 'grow'"
+            )
+        named(self.labels)
+
+    def _check_lists(self) -> None:
+        if not self.label_separator:
+            raise ConfigurationError("source.label_separator is '': allowed is any other text")
+        if self.max_labels < 1:
+            raise ConfigurationError(f"source.max_labels is {self.max_labels}: allowed is 1 and up")
 
     def _check_places(self) -> None:
         if self.node_from not in ("field", "key", "header"):
@@ -170,8 +233,9 @@ class RecordFormat:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ConfigurationError(
-                f"source.features, source.label, source.node and source.id name {twice[0]!r} more"
-                " than once: a column is either a feature, the label, the node or the id"
+                f"source.features, source.{'labels' if self.flags else 'label'}, source.node and"
+                f" source.id name {twice[0]!r} more than once: a column is either a feature, a"
+                " label, the node or the id"
             )
 
     @property
@@ -208,7 +272,27 @@ class RecordFormat:
         return name if place == "field" else None
 
     @property
-    def special(self) -> tuple[str, ...]:
-        """The label's column and, when there are any, the node's and the id's."""
-        columns = (self.label, self.node_column, self.id_column)
+    def flags(self) -> bool:
+        """Whether each label is a column of 0 and 1."""
+        return self.task == "multilabel" and not self.label_list
+
+    @property
+    def grows(self) -> bool:
+        """Whether blocks name the labels that occur in them."""
+        return self.label_list and self.new_labels == "grow"
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The fields that hold the label, or the labels."""
+        return self.labels if self.flags else (self.label,)
+
+    @property
+    def place_columns(self) -> tuple[str, ...]:
+        """The node's column and the id's, when there are any."""
+        columns = (self.node_column, self.id_column)
         return tuple(name for name in columns if name is not None)
+
+    @property
+    def special(self) -> tuple[str, ...]:
+        """The columns of labels and, when there are any, the node's and the id's."""
+        return (*self.label_columns, *self.place_columns)

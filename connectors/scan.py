@@ -9,26 +9,40 @@ import numpy as np
 
 from anabranch.protocol import Array
 from connectors.kernel import inlined, kernel
-from connectors.lists import read_json_list, read_packed_list, scatter
+from connectors.lists import (
+    json_texts_end,
+    packed_texts_end,
+    read_json_list,
+    read_packed_list,
+    scatter,
+)
 from connectors.numbers import read_number
 from connectors.packed import packed_number, packed_scalar, packed_text, packed_whole
+from connectors.put import put
+from connectors.sparse_lines import read_sparse_line
 from connectors.template import (
-    CSV,
+    ARFF,
     FEATURE,
     ID,
     ID_NUMBER,
     INDICES,
     JSON,
     LABEL,
+    NAMES,
     NODE,
     PACKED,
     TEXT,
     VALUES,
     Form,
-)  # fmt: skip
+)
 from connectors.tokens import blank, plain_text, skip_spaces, trim, whole_number
 
 __all__ = ["scan", "scan_messages"]
+
+
+_TRUE, _FALSE = np.frombuffer(b"true", np.uint8), np.frombuffer(b"false", np.uint8)
+_C3, _C2 = np.array([0xC3], np.uint8), np.array([0xC2], np.uint8)
+"""The truth values of JSON and of MessagePack."""
 
 
 @kernel
@@ -51,6 +65,16 @@ def _match(data: Array, at: int, end: int, text: Array, begin: int, stop: int) -
     return at
 
 
+@kernel
+def _truth(data: Array, at: int, end: int, grammar: int) -> tuple[int, float]:
+    """Read a truth value of JSON or MessagePack as 1 or 0; its end is -1 when it is none."""
+    true, false = (_C3, _C2) if grammar == PACKED else (_TRUE, _FALSE)
+    stop = _match(data, at, end, true, 0, len(true))
+    if stop >= 0:
+        return stop, 1.0
+    return _match(data, at, end, false, 0, len(false)), 0.0
+
+
 @inlined
 def _read_text(
     data: Array, at: int, end: int, kind: int, grammar: int
@@ -59,16 +83,16 @@ def _read_text(
 
     It is over at -1 when it is odd.
     """
-    if grammar == CSV:
+    if grammar != JSON:
         at = skip_spaces(data, at, end)
     begin, value = at, 0.0
-    if kind in (NODE, TEXT, ID):
+    if kind in (NODE, TEXT, ID, NAMES):
         at = plain_text(data, at, end, grammar == JSON, kind == TEXT)
     elif kind == ID_NUMBER:
         at = whole_number(data, at, end)
     else:
         at, value = read_number(data, at, end, grammar == JSON)
-    if grammar == CSV and at >= 0:
+    if grammar != JSON and at >= 0:
         return begin, trim(data, begin, at), skip_spaces(data, at, end), value
     return begin, at, at, value
 
@@ -102,14 +126,34 @@ def _read_list(data: Array, at: int, end: int, kind: int, grammar: int, pairs: A
     return at
 
 
+@kernel
+def _read_further(
+    data: Array, at: int, end: int, kind: int, grammar: int, pairs: Array
+) -> tuple[int, int, int, float]:
+    """Read a list, or a label of a set, of JSON or MessagePack, as `_read_text` does."""
+    value = 0.0
+    if kind in (INDICES, VALUES):
+        stop = _read_list(data, at, end, kind, grammar, pairs)
+    elif kind == NAMES and grammar == PACKED:
+        stop = packed_texts_end(data, at, end)
+    elif kind == NAMES:
+        stop = json_texts_end(data, at, end)
+    else:
+        stop, value = _truth(data, at, end, grammar)
+        if stop < 0 and grammar == PACKED:
+            stop, value = packed_number(data, at, end)
+        elif stop < 0:
+            stop, value = read_number(data, at, end, True)
+    return at, stop, stop, value
+
+
 @inlined
 def _read_value(
     data: Array, at: int, end: int, kind: int, grammar: int, pairs: Array
 ) -> tuple[int, int, int, float]:
     """Read any value, as `_read_text` does."""
-    if kind in (INDICES, VALUES):
-        stop = _read_list(data, at, end, kind, grammar, pairs)
-        return at, stop, stop, 0.0
+    if kind >= INDICES and grammar in (JSON, PACKED):
+        return _read_further(data, at, end, kind, grammar, pairs)
     if grammar == PACKED:
         return _read_packed(data, at, end, kind)
     return _read_text(data, at, end, kind, grammar)
@@ -120,11 +164,14 @@ def _read_record(
     data: Array, at: int, end: int, form: Form, ranks: int,
     x: Array, y: Array, name: Array, pairs: Array,
 ) -> int:  # fmt: skip
-    """Read one record into x, y[0], name[:2] (node), name[2:] (id), pairs (sparse features).
+    """Read one record into x, y, pairs (sparse features), and where texts lie into name.
 
-    Gives its end, -1 when it is odd.
+    These are name[:2] (node), name[2:4] (id), name[4:] (names of labels). Gives its end, -1 when
+    it is odd.
     """
     text, bounds, kinds, slots, grammar = form
+    if grammar == ARFF and at < end and data[at] == 123:
+        return read_sparse_line(data, at, end, form, ranks, pairs[0], x, y)
     for i in range(len(kinds)):
         at, kind = _match(data, at, end, text, bounds[i], bounds[i + 1]), kinds[i]
         if at < 0:
@@ -134,47 +181,48 @@ def _read_record(
             return -1
         if kind == FEATURE:
             x[slots[i]] = value
-        elif kind == LABEL:
-            if ranks > 0 and not (1.0 <= value <= ranks and value == np.floor(value)):
-                return -1
-            y[0] = value
         elif kind == NODE:
             name[0], name[1] = begin, stop
         elif kind in (ID, ID_NUMBER):
             name[2], name[3] = begin, stop
+        elif kind == NAMES:
+            name[4], name[5] = begin, stop
+        elif not put(kind, slots[i], value, ranks, x, y):
+            return -1
     return _match(data, at, end, text, bounds[-2], bounds[-1])
 
 
 @kernel
 def scan(
-    data: Array, at: int, last: bool, form: Form, limits: tuple[int, int, int],
+    data: Array, at: int, last: bool, form: Form, limits: tuple[int, int, int, int],
     X: Array, y: Array, names: Array, lines: Array, odd: Array,
 ) -> tuple[int, int]:  # fmt: skip
     """Read records from `at` on until the arrays are full or no whole line is left.
 
-    Blank lines (spaces and tabs only) are passed over: they are no records.
+    Blank lines (spaces and tabs only) and comments are passed over: they are no records.
 
     Parameters
     ----------
     data : (bytes,) uint8
     last : the text ends with this buffer, so a last line needs no newline
     form : of a template; no values: every line is odd
-    limits : ranks (0: any label), the longest record in bytes, the most records to read
-    X, y, names, lines, odd : outputs (n, d), (n,), (n, 2), (n, 2), (n,); n at least the most
-        records; lines without their line end; a row of X of an odd line means nothing
+    limits : ranks (0: any label), the longest record in bytes, the most records to read, the
+        byte that begins a comment (-1: none)
+    X, y, names, lines, odd : outputs (n, d), (n, q), (n, 2 or, for names of labels, 6), (n, 2),
+        (n,); n at least the most records; lines without their line end; a row of X of an odd
+        line means nothing
 
     Returns
     -------
     The number of records, and the position after the last one.
     """
-    ranks, longest, most = limits
-    count, end, fast, none = 0, len(data), len(form[2]) > 0, np.empty((2, 0))
+    ranks, longest, most, mark = limits
+    count, end, fast = 0, len(data), len(form[2]) > 0
+    seen = np.full((2, len(form[2]) + 1 if form[4] == ARFF else 0), -1.0)
     while count < most and at < end:
         stop = -1
         if fast:
-            stop = _read_record(
-                data, at, end, form, ranks, X[count], y[count : count + 1], names[count], none
-            )
+            stop = _read_record(data, at, end, form, ranks, X[count], y[count], names[count], seen)
         good = stop >= 0 and stop - at <= longest and _line_end(data, stop, end, last)
         stop = stop if good else at
         while stop < end and data[stop] != 10:
@@ -182,7 +230,9 @@ def scan(
         if stop == end and not last:
             break
         tail = stop - 1 if stop > at and data[stop - 1] == 13 else stop  # a CRLF
-        if tail - at > longest or skip_spaces(data, at, tail) < tail:
+        first = skip_spaces(data, at, tail)
+        comment = first < tail and data[first] == mark
+        if not comment and (tail - at > longest or first < tail):
             lines[count, 0], lines[count, 1], odd[count] = at, tail, not good
             count += 1
         at = min(stop + 1, end)
@@ -203,9 +253,10 @@ def scan_messages(
     rows : the messages to read
     form : of a template
     limits : ranks (0: any label), the longest record in bytes
-    X, y, names, odd : outputs (messages, d), (messages,), (messages, 4), (messages,), written
-        at `rows`; of a node and an id names holds begin and end, of an id that is a number of
-        MessagePack the number and -1; what is written of an odd message means nothing
+    X, y, names, odd : outputs (messages, d), (messages, q), (messages, 6), (messages,), written
+        at `rows`; of a node, an id and names of labels names holds begin and end, of an id that
+        is a number of MessagePack the number and -1; what is written of an odd message means
+        nothing
     """
     ranks, longest = limits
     spaces, sparse = form[4] != PACKED, VALUES in form[2]
@@ -215,8 +266,7 @@ def scan_messages(
         if end - at <= longest:
             while spaces and at < end and blank(data[at]):
                 at += 1
-            one = y[row : row + 1]
-            at = _read_record(data, at, end, form, ranks, X[row], one, names[row], pairs)
+            at = _read_record(data, at, end, form, ranks, X[row], y[row], names[row], pairs)
             while spaces and 0 <= at < end and blank(data[at]):
                 at += 1
             if sparse and at == end and not scatter(pairs, X[row]):

@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 
 from connectors.records import RecordFormat
-from connectors.template import FEATURE, ID, INDICES, LABEL, NODE, VALUES, Template
+from connectors.template import (
+    FEATURE,
+    FLAG,
+    ID,
+    INDICES,
+    LABEL,
+    NAMES,
+    NODE,
+    VALUES,
+    Template,
+)
 
 __all__ = ["Shapes", "uses"]
 
@@ -11,7 +21,7 @@ _KEPT = 8
 
 
 def uses(features: Sequence[str], form: RecordFormat) -> dict[str, tuple[int, int]]:
-    """Map each field's name to its kind for `scan` and its column of X.
+    """Map each field's name to its kind for `scan` and its column of X or y.
 
     >>> uses(("a", "b"), RecordFormat())
     {'a': (1, 0), 'b': (1, 1), 'y': (2, 0)}
@@ -19,7 +29,8 @@ def uses(features: Sequence[str], form: RecordFormat) -> dict[str, tuple[int, in
     found = {name: (FEATURE, slot) for slot, name in enumerate(features)}
     if form.sparse_width is not None:
         found = dict(zip(form.sparse_fields, ((INDICES, 0), (VALUES, 0)), strict=True))
-    found[form.label] = LABEL, 0
+    kind = NAMES if form.label_list else FLAG if form.flags else LABEL
+    found |= {name: (kind, slot) for slot, name in enumerate(form.label_columns)}
     if form.node_column is not None:
         found[form.node_column] = NODE, 0
     if form.id_column is not None:

@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO
 
 import numpy as np
@@ -14,10 +15,11 @@ from anabranch.protocol import Array
 from anabranch.stream import Block
 from connectors.file_partition import held_records, lone_letter
 from connectors.layout import FileFormat, open_codec
-from connectors.parser import Origin, RecordParser, Rows, join_rows
+from connectors.parser import RecordParser
 from connectors.partition import PartState, TickPartition
 from connectors.reader import BlockReader, keep_bytes, open_text, shorten
 from connectors.records import RecordFormat
+from connectors.rows import Origin, Rows, join_rows
 from connectors.scan import scan
 from connectors.template import CSV, Template
 
@@ -26,8 +28,12 @@ __all__ = ["ShuffledPartition", "index_records"]
 _AT_ONCE = 1 << 16
 
 
-def index_records(data: bytes | mmap.mmap, at: int, last: bool, longest: int) -> Array:
+def index_records(
+    data: bytes | mmap.mmap, at: int, last: bool, longest: int, comment: int = -1
+) -> Array:
     r"""Find the records of a text: (n, 2) int64, where each begins and ends.
+
+    `comment` is the byte that begins what is none, -1 when there is none.
 
     >>> index_records(b"1,2\n\n3,4", 0, True, 100).tolist()
     [[0, 3], [5, 8]]
@@ -35,10 +41,11 @@ def index_records(data: bytes | mmap.mmap, at: int, last: bool, longest: int) ->
     text = np.frombuffer(data, np.uint8)
     found: list[Array] = []
     form = Template.of([b""], [], [], CSV).form
-    X, y, odd = np.empty((_AT_ONCE, 0)), np.empty(_AT_ONCE), np.empty(_AT_ONCE, np.bool_)
+    X, y, odd = np.empty((_AT_ONCE, 0)), np.empty((_AT_ONCE, 0)), np.empty(_AT_ONCE, np.bool_)
     names, lines = np.empty((_AT_ONCE, 2), np.int64), np.empty((_AT_ONCE, 2), np.int64)
     while True:
-        count, at = scan(text, at, last, form, (0, longest, _AT_ONCE), X, y, names, lines, odd)
+        limits = (0, longest, _AT_ONCE, comment)
+        count, at = scan(text, at, last, form, limits, X, y, names, lines, odd)
         if count == 0:
             return np.concatenate([np.empty((0, 2), np.int64), *found])
         found.append(lines[:count].copy())
@@ -66,12 +73,12 @@ class ShuffledPartition(TickPartition):
     ) -> None:
         super().__init__(partition, rows_per_tick, state, seed)
         self._path, self._form, self._width = path, form, len(features)
-        self._named = form.node_field is not None
         self._held = held_records(split)
         self._origin = Origin(path, partition)
         self._data: bytes | mmap.mmap = b""
         self._lines, self._order = np.empty((0, 2), np.int64), np.empty(0, np.int64)
         self._parser: RecordParser | None = None
+        self._headed = False
         self._failure: str | None = None
         reader = BlockReader(path, form.max_record)
         self._print = reader.print_of()
@@ -85,12 +92,15 @@ class ShuffledPartition(TickPartition):
         codec = open_codec(reader, format, self._form, features, self._path)
         if not reader.data:
             reader.fill()
+        self._headed = codec is not None or (format == "arff" and reader.offset > 0)
         if codec is None or (reader.offset == 0 and not reader.data):
             return
         self._parser = RecordParser(self._form, self._width, codec, self._origin)
         self._data = self._map()
         whole = self._failure is None
-        self._lines = index_records(self._data, reader.offset, whole, self._form.max_record)
+        self._lines = index_records(
+            self._data, reader.offset, whole, self._form.max_record, codec.comment
+        )
         draw = np.random.default_rng([self.seed or 0, zlib.crc32(self.partition.encode())])
         self._order = draw.permutation(len(self._lines))
 
@@ -112,9 +122,12 @@ class ShuffledPartition(TickPartition):
             self.phase = "end"
             if total > 0:
                 return None
-            header = self._parser is not None
-            return lone_letter(self._origin, self._width, self._named, self._path, header=header)
-        rows = join_rows(list(self._read()), self._width, self._named)
+            return lone_letter(
+                self._origin, self._form, self._width, self._path, header=self._headed
+            )
+        if self._parser is not None:
+            self._parser.begin_tick()
+        rows = join_rows(list(self._read()), self._form, self._width)
         block = rows.block(self.partition, self.record // self.rows_per_tick, self._held)
         self.record += rows.records
         return block
@@ -134,8 +147,7 @@ class ShuffledPartition(TickPartition):
             yield rows
         if self._failure is not None and len(order) < self.rows_per_tick:
             letter = self._origin.dead("unreadable", self._failure, len(self._order), b"")
-            none = join_rows([], self._width, self._named)
-            yield Rows(none.X, none.y, none.positions, none.keys, (letter,), 1)
+            yield replace(join_rows([], self._form, self._width), dead=(letter,), records=1)
 
     @override
     def snapshot(self) -> PartState:

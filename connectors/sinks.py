@@ -1,10 +1,10 @@
 """JSON Lines files as a sink, each item in them exactly once."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -12,10 +12,13 @@ from bytewax.outputs import FixedPartitionedSink, StatefulSinkPartition
 from typing_extensions import override
 
 from anabranch.errors import ConfigurationError
+from anabranch.protocol import Array
 from anabranch.stream import RAW_LIMIT, DeadLetter, Predictions
 from connectors.records import SourceError
 
-__all__ = ["JsonLinesSink", "encode_dead_letter", "encode_plain", "encode_predictions"]
+__all__ = [
+    "JsonLinesSink", "encode_dead_letter", "encode_plain", "encode_predictions", "plain_labels",
+]  # fmt: skip
 
 X = TypeVar("X")
 
@@ -61,16 +64,39 @@ def encode_dead_letter(letter: DeadLetter) -> bytes:
     )
 
 
+def plain_labels(y: Array, names: Sequence[str] | None) -> list[Any]:
+    """Give labels as JSON has them: numbers, or of sets the names of the labels in each.
+
+    Parameters
+    ----------
+    y : (n,), or (n, q) of 0 and 1, a row of NaN where the labels are still to come
+    names : of the q columns; None gives rows of 0 and 1
+
+    >>> plain_labels(np.array([[1.0, 0.0], [1.0, 1.0], [np.nan, np.nan]]), ("calm", "sad"))
+    [['calm'], ['calm', 'sad'], None]
+    """
+    if y.ndim == 1 or names is None:
+        return cast(list[Any], y.tolist())
+    lists: list[list[str] | None] = [[] for _ in y]
+    for row, column in np.argwhere(y == 1).tolist():
+        cast(list[str], lists[row]).append(names[column])
+    for row in np.flatnonzero(np.isnan(y).any(axis=1)).tolist():
+        lists[row] = None
+    return lists
+
+
 def encode_predictions(item: Predictions) -> bytes:
     r"""Encode the predictions for a share, one line a row; a label still to come is null.
 
-    Margins, where there are any, are the last field.
+    Margins, where there are any, are the last field. Sets of labels are lists of their names, or
+    of 0 and 1 where the columns have no names.
 
     >>> one = np.ones(1, np.int64)
     >>> encode_predictions(Predictions("n0", 2, "a.csv", one, one, one))
     b'{"node":"n0","round":2,"partition":"a.csv","position":1,"y":1,"predicted":1,"held":false}\n'
     """
-    columns = zip(item.positions.tolist(), item.y.tolist(), item.predicted.tolist(), strict=True)
+    y, predicted = (plain_labels(array, item.labels) for array in (item.y, item.predicted))
+    columns = zip(item.positions.tolist(), y, predicted, strict=True)
     rows: list[dict[str, Any]] = [
         {
             "node": item.node,

@@ -11,16 +11,21 @@ import numpy as np
 from anabranch.protocol import Array
 
 __all__ = [
-    "CSV", "FEATURE", "ID", "ID_NUMBER", "INDICES", "JSON", "LABEL", "NODE", "NUMBER", "PACKED",
-    "TEXT", "VALUES", "Form", "Template",
+    "ARFF", "BIT", "CSV", "FEATURE", "FLAG", "ID", "ID_NUMBER", "INDICES", "JSON", "LABEL",
+    "LABELS", "NAMES", "NODE", "NUMBER", "PACKED", "TEXT", "VALUES", "Form", "Template",
 ]  # fmt: skip
 
 NUMBER, FEATURE, LABEL, NODE, TEXT, ID, ID_NUMBER = 0, 1, 2, 3, 4, 5, 6
 INDICES, VALUES = 7, 8
+FLAG, NAMES, BIT = 9, 10, 11
 """What a value is for; NUMBER and TEXT are fields that nobody asked for;
-INDICES and VALUES are the lists of sparse features."""
+INDICES and VALUES are the lists of sparse features; FLAG is one label of a set, 0 or 1, NAMES the
+list of the names of a set; BIT is a feature that is 0 or 1."""
 
-CSV, JSON, PACKED = 0, 1, 2
+LABELS = frozenset((LABEL, FLAG, NAMES))
+"""The kinds of values that are labels."""
+
+CSV, JSON, PACKED, ARFF = 0, 1, 2, 3
 """Grammars: of numbers, of texts, and of what may be around them."""
 
 Form = tuple[Array, Array, Array, Array, int]
@@ -35,8 +40,9 @@ class Template:
     text : (bytes,) uint8; the fixed texts, joined
     bounds : (values + 2,) int64; where each begins and the last one ends
     kinds : (values,) int64; what each value is for
-    slots : (values,) int64; a feature's column of X
-    grammar : CSV (spaces around values are dropped), JSON or PACKED (MessagePack)
+    slots : (values,) int64; a feature's column of X, a label's of y
+    grammar : CSV (spaces around values are dropped), ARFF (the same, and sparse records
+        `{index value, ...}` whose indices count the values here), JSON or PACKED (MessagePack)
     has : the kinds there are
     """
 

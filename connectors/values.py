@@ -5,7 +5,10 @@ from reprlib import Repr
 
 from connectors.records import RecordFormat
 
-__all__ = ["LONGEST_ID", "BadRecord", "finite", "identity", "label", "node", "number", "shown"]
+__all__ = [
+    "LONGEST_ID", "BadRecord", "finite", "flag", "identity", "label", "node", "number", "shown",
+    "whole_text",
+]  # fmt: skip
 
 _NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
 _SPECIAL = re.compile(r"[ \t]*[+-]?(?:(nan)|inf|infinity)[ \t]*", re.IGNORECASE)
@@ -88,6 +91,35 @@ def label(value: float, form: RecordFormat, seen: object) -> float:
             "bad_label",
             f"label {shown(form.label)} is {shown(seen)}, not a whole number 1..{form.ranks}",
         )
+    return value
+
+
+def flag(value: object, name: str) -> float:
+    """Pass a label of a set on, which is 0 or 1, or a truth value.
+
+    Raises
+    ------
+    BadRecord
+        bad_label.
+
+    >>> flag(True, "calm"), flag(0.0, "calm")
+    (1.0, 0.0)
+    """
+    if not isinstance(value, float | int) or value not in (0, 1):
+        raise BadRecord("bad_label", f"label {shown(name)} is {shown(value)}, neither 0 nor 1")
+    return float(value == 1)
+
+
+def whole_text(value: str) -> str:
+    """Pass a text on that UTF-8 can hold.
+
+    Raises
+    ------
+    BadRecord
+        bad_encoding.
+    """
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise BadRecord("bad_encoding", f"{shown(value)} is half a surrogate pair")
     return value
 
 

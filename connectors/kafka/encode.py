@@ -1,6 +1,6 @@
 """Predictions and scores as records; what a crash makes twice can be told by its key."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -10,7 +10,7 @@ from anabranch.protocol import Array
 from anabranch.stream import Predictions
 from connectors.kafka.place import place_of
 from connectors.kafka.producer import Record
-from connectors.sinks import encode_plain
+from connectors.sinks import encode_plain, plain_labels
 
 __all__ = ["prediction_records", "score_records"]
 
@@ -23,7 +23,7 @@ def prediction_records(item: Predictions) -> list[Record]:
     The value is a JSON object: id, node, prediction, round, topic, partition, offset, y (null
     where the label is still to come), and where there are any margins and time (ms since 1970,
     of the sample), and sample, its id where labels come apart; held is there, and true, for
-    rows that are scored only.
+    rows that are scored only. Sets of labels are lists of their names.
 
     A row predicted again after a crash has the same id, so the same key and partition: the last
     of an id counts, and a compacted topic, or an upsert by key, keeps just that.
@@ -41,7 +41,8 @@ def prediction_records(item: Predictions) -> list[Record]:
     place = place_of(item.partition)
     prefix = f"{place.topic}:{place.number}:"
     offsets = _column(item.positions)
-    columns = [offsets, _column(item.predicted), offsets, _column(item.y)]
+    predicted, truth = (_labels(array, item.labels) for array in (item.predicted, item.y))
+    columns = [offsets, predicted, offsets, truth]
     # A form with a gap a column, filled once a row: what is the same in all rows is encoded once.
     form = (
         f'{{"id":{_text(prefix)[:-1]}%b","node":{_text(item.node)},"prediction":%b'
@@ -73,6 +74,12 @@ def score_records(row: Mapping[str, Any]) -> list[Record]:
     node = "*" if row["node"] is None else row["node"]
     key = f"{row['learner']}/{node}/{row['round']}".encode()
     return [Record(key, encode_plain(row)[:-1], [], None)]
+
+
+def _labels(y: Array, names: Sequence[str] | None) -> list[bytes]:
+    if y.ndim == 1 or names is None:
+        return _column(y)
+    return [_JSON.encode(row) for row in plain_labels(y, names)]
 
 
 def _column(array: Array) -> list[bytes]:

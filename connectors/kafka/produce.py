@@ -1,4 +1,4 @@
-"""Files as messages: every record of a CSV or JSON Lines file is the value of one."""
+"""Files as messages: every record of a CSV, ARFF or JSON Lines file is the value of one."""
 
 import csv
 import json
@@ -12,10 +12,13 @@ from typing import Any, Literal
 import msgspec
 
 from anabranch.errors import ConfigurationError, nearest
+from connectors.arff_header import Attribute, read_attributes
+from connectors.arff_records import split_record
 from connectors.csv_records import read_header
 from connectors.kafka.producer import Record
 from connectors.reader import open_text
 from connectors.records import SourceError
+from connectors.values import BadRecord
 
 __all__ = ["FORMATS", "BadLine", "FileMessages", "Format"]
 
@@ -23,10 +26,14 @@ Format = Literal["json", "msgpack", "csv"]
 FORMATS: tuple[Format, ...] = ("json", "msgpack", "csv")
 """How values may be written."""
 
-_KINDS = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl"}
+_KINDS = {"csv": "csv", "arff": "arff", "jsonl": "jsonl", "ndjson": "jsonl"}
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
+
+
+_Line = tuple[int, bytes, list[str] | str]
+"""Number and bytes of a line, and its fields, or why it has none."""
 
 
 class BadLine(str):
@@ -40,11 +47,12 @@ class FileMessages:
     r"""The records of a file as messages, in order, to be gone through any number of times.
 
     Numbers of a CSV file stay numbers, digit for digit where JSON can write them so; an empty
-    field is null, anything else a text. Lines of JSON that need no change are not looked into.
+    field is null, anything else a text. So do those of ARFF, whose sparse records get all their
+    values. Lines of JSON that need no change are not looked into.
 
     Attributes
     ----------
-    path : .csv (with a header), .jsonl or .ndjson, plain or .gz
+    path : .csv (with a header), .arff, .jsonl or .ndjson, plain or .gz
     format : how values are written; CSV values have no header
     key : the field whose text becomes the message's key
     texts : fields that stay texts though they look like numbers
@@ -85,13 +93,17 @@ class FileMessages:
         kind = self.path.removesuffix(".gz").rpartition(".")[2]
         if kind not in _KINDS:
             raise ConfigurationError(
-                f"the file {self.path!r} ends in none of .csv, .jsonl, .ndjson, plain or .gz"
+                f"the file {self.path!r} ends in none of .csv, .arff, .jsonl, .ndjson, plain or .gz"
             )
         lines = _lines(self.path)
-        return self._of_csv(lines) if _KINDS[kind] == "csv" else self._of_json(lines)
-
-    def _of_csv(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record | BadLine]:
+        if _KINDS[kind] == "jsonl":
+            return self._of_json(lines)
+        if _KINDS[kind] == "arff":
+            return self._of_table(*_arff_table(lines, self.path))
         names = read_header(next(lines, (0, b""))[1], self.path)
+        return self._of_table(names, ((number, line, _split(line)) for number, line in lines))
+
+    def _of_table(self, names: Sequence[str], lines: Iterator[_Line]) -> Iterator[Record | BadLine]:
         for option, name in (("--key", self.key), *(("--text", name) for name in self.texts)):
             if name is not None and name not in names:
                 raise ConfigurationError(
@@ -100,8 +112,7 @@ class FileMessages:
                 )
         at = None if self.key is None else names.index(self.key)
         encode = _csv_encoder(names, self.format, self.texts)
-        for number, line in lines:
-            fields = _split(line)
+        for number, line, fields in lines:
             if isinstance(fields, str):
                 yield BadLine(f"line {number}: {fields}")
             elif len(fields) != len(names):
@@ -151,6 +162,29 @@ def _split(line: bytes) -> list[str] | str:
         return next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
     except (UnicodeDecodeError, csv.Error) as error:
         return f"it is no CSV: {error}"
+
+
+def _arff_table(
+    lines: Iterator[tuple[int, bytes]], path: str
+) -> tuple[tuple[str, ...], Iterator[_Line]]:
+    """Give the names of the attributes, and the records as lines of CSV."""
+    attributes = read_attributes(lambda: next(lines, (0, None))[1], path)
+    if attributes is None:
+        raise ConfigurationError(f"{path} has no line @data: its header does not end")
+    names = tuple(attribute.name for attribute in attributes)
+    records = ((number, line) for number, line in lines if line.lstrip(b" \t")[:1] != b"%")
+    return names, (_arff_line(number, line, attributes) for number, line in records)
+
+
+def _arff_line(number: int, line: bytes, attributes: Sequence[Attribute]) -> _Line:
+    try:
+        values = split_record(line.decode("utf-8"), attributes)
+    except UnicodeDecodeError as error:
+        return number, line, f"it is no ARFF: {error}"
+    except BadRecord as bad:
+        return number, line, bad.detail
+    fields = ["" if value == "?" else value for value in values]
+    return number, _to_csv(fields), fields
 
 
 def _csv_encoder(

@@ -17,7 +17,7 @@ from connectors.kafka.session import Session, SessionHolder
 from connectors.kafka.settings import KafkaSettings
 from connectors.kafka.ticks import Parser
 from connectors.kafka.watch import Watch
-from connectors.parser import Origin
+from connectors.rows import Origin
 
 __all__ = ["KafkaSource"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from connectors.kafka.feed import Record
 from connectors.message_names import Headers
-from connectors.parser import Rows
+from connectors.rows import Rows
 
 __all__ = ["Parser", "Tick", "make_ticks"]
 
@@ -23,8 +23,12 @@ class Parser(Protocol):
         values: Sequence[bytes | None],
         headers: Sequence[Headers],
         times: Sequence[int],
+        tick: int | None = None,
     ) -> Rows:
-        """Read messages, given as lists of equal length; dead letters are in their order."""
+        """Read messages, given as lists of equal length; dead letters are in their order.
+
+        They make ticks of `tick` messages each; None: one.
+        """
         ...
 
 
@@ -44,6 +48,7 @@ def make_ticks(parser: Parser, records: Sequence[Record], size: int) -> list[Tic
         [record.value for record in records],
         [_headers(record) for record in records],
         [record.timestamp for record in records],
+        size,
     )
     ends = [*records[size - 1 :: size]]
     if len(records) % size:
@@ -75,5 +80,6 @@ def _cut(rows: Rows, lasts: Sequence[int], size: int) -> Iterator[Rows]:
             min(size, left),
             None if rows.times is None else rows.times[part],
             None if rows.apart is None else rows.apart.rows(part),
+            None if rows.sets is None else rows.sets[part],
         )  # fmt: skip
         left -= size

@@ -17,7 +17,7 @@ Seen = list[Block | End]
 def source(path: Path | Sequence[Path], rows: int = 10, **options: Any) -> FileSource:
     """Make a source; its format follows the suffix, options of the records come as `records`."""
     paths = [path] if isinstance(path, Path) else list(path)
-    kind = "jsonl" if ".jsonl" in paths[0].name else "csv"
+    kind = next((kind for kind in ("jsonl", "arff") if f".{kind}" in paths[0].name), "csv")
     records = options.pop("records", RecordFormat())
     names = tuple(map(str, paths))
     return FileSource(names, kind, records, rows, **options)  # type: ignore[arg-type]
@@ -62,6 +62,7 @@ def plain(item: Block | End) -> object:
         held,
         item.dead,
         item.records,
+        item.labels,
     )
 
 

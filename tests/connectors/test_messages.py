@@ -11,8 +11,8 @@ from anabranch.errors import ConfigurationError
 from anabranch.stream import LABEL, RAW_LIMIT, SAMPLE, WHOLE
 from connectors.message_layout import MessageFormat, infer_message_features, named_features
 from connectors.messages import MessageParser
-from connectors.parser import Origin, Rows, join_rows
 from connectors.records import REASONS, RecordFormat
+from connectors.rows import Origin, Rows, join_rows
 from connectors.values import LONGEST_ID
 
 NAMES = ("x1", "x2")
@@ -300,7 +300,7 @@ def test_csv_messages_have_the_columns_of_the_job() -> None:
 def test_pieces_of_a_tick_are_joined_and_made_a_block() -> None:
     of = parser(id_from="key")
     parts = [parse(of, [line("json", x1=i, x2=2), b"?"], keys=[b"%d" % i, b""]) for i in range(2)]
-    rows = join_rows(parts, 2, False)
+    rows = join_rows(parts, RecordFormat(), 2)
     block = rows.block("t:3", 5, None)
     assert (block.tick, block.records, len(block.dead)) == (5, 4, 2)
     assert block.apart is not None

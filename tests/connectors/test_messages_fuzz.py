@@ -12,8 +12,8 @@ import pytest
 
 from connectors.message_layout import MessageFormat
 from connectors.messages import MessageParser
-from connectors.parser import Origin
 from connectors.records import REASONS, RecordFormat
+from connectors.rows import Origin
 
 NAMES = tuple(f"x{i}" for i in range(6))
 NODES = frozenset(f"n{i}" for i in range(4))

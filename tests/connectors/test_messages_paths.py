@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from connectors.message_layout import MessageFormat
 from connectors.messages import MessageParser
-from connectors.parser import Origin, Rows, join_rows
 from connectors.records import RecordFormat
+from connectors.rows import Origin, Rows, join_rows
 
 NAMES = ("x1", "x2")
 NODES = frozenset({"a", "b c", "é"})
@@ -117,7 +117,7 @@ def read(
         offsets = [3 * (at + i) for i in range(len(some))]
         columns = [list(column) for column in zip(*some, strict=True)]
         parts.append(parser.parse(offsets, *columns, [offset + 100 for offset in offsets]))
-    return join_rows(parts, 2, form.named)
+    return join_rows(parts, form, 2)
 
 
 def check_both(form: RecordFormat, format: MessageFormat, found: list[Any], most: int) -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from connectors.message_layout import MessageFormat, infer_message_features
 from connectors.messages import MessageParser
-from connectors.parser import Origin, Rows
 from connectors.records import RecordFormat
+from connectors.rows import Origin, Rows
 
 WIDTH = 4
 FORM = RecordFormat(ranks=3, sparse_width=WIDTH)

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 
 from connectors.csv_records import CsvCodec
 from connectors.json_records import JsonCodec
-from connectors.parser import Origin, RecordParser, join_rows
+from connectors.parser import RecordParser
 from connectors.records import Codec, RecordFormat
+from connectors.rows import Origin, join_rows
 
 FORM = RecordFormat(ranks=3, node_field="node", nodes=frozenset({"a", "b c"}), max_record=60)
 NAMES = ("x1", "x2")
@@ -57,7 +58,7 @@ def read_all(codec: Codec, data: bytes, fast: bool, most: int, form: RecordForma
             break
         parts.append(rows)
         done += rows.records
-    rows = join_rows(parts, 2, True)
+    rows = join_rows(parts, form, 2)
     found = (rows.X.tobytes(), rows.y.tobytes(), rows.positions.tolist(), rows.keys)
     return (*found, rows.dead, rows.records, at)
 

@@ -17,8 +17,8 @@ from connectors.kafka.session import Session
 from connectors.kafka.settings import KafkaSettings
 from connectors.kafka.source import KafkaSource
 from connectors.messages import MessageParser
-from connectors.parser import Origin, Rows
 from connectors.records import RecordFormat
+from connectors.rows import Origin, Rows
 
 Seen = list[Block | End]
 PATIENCE = 60.0
@@ -89,6 +89,7 @@ class FakeParser:
         values: Sequence[bytes | None],
         headers: Sequence[Any],
         times: Sequence[int],
+        tick: int | None = None,
     ) -> Rows:
         good = [i for i, value in enumerate(values) if value is not None and value.isdigit()]
         dead = tuple(

@@ -12,8 +12,8 @@ from connectors.kafka.partition import KafkaState
 from connectors.kafka.ranges import Range
 from connectors.kafka.ticks import Tick, make_ticks
 from connectors.messages import MessageParser
-from connectors.parser import Origin
 from connectors.records import RecordFormat, SourceError
+from connectors.rows import Origin
 from tests.connectors.kafka.reading import fake_session, partition, record
 
 
