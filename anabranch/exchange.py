@@ -9,7 +9,7 @@ import numpy as np
 from anabranch.errors import ConfigurationError
 from anabranch.protocol import Array, Learner, Message
 
-__all__ = ["Policy", "Speaker", "wire_size"]
+__all__ = ["Policy", "Speaker", "check_rounds_per_tick", "wire_size"]
 
 INDEX_BYTES = 4
 
@@ -54,6 +54,18 @@ class Policy:
         [0, 2, 5]
         """
         return round < self.always_until or (round + 1) % self.every == 0
+
+
+def check_rounds_per_tick(rounds: int) -> None:
+    """Refuse a number of rounds for each tick.
+
+    Raises
+    ------
+    ConfigurationError
+        It is below 1.
+    """
+    if rounds < 1:
+        raise ConfigurationError(f"exchange.rounds_per_tick is {rounds}; allowed: 1 or more rounds")
 
 
 class Speaker:

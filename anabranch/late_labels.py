@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from anabranch.errors import ConfigurationError
+from anabranch.label_rows import Label
 from anabranch.protocol import State
-from anabranch.stream import DeadLetter, row_text, source_of
+from anabranch.stream import RAW_LIMIT, DeadLetter, row_text, source_of
 
 __all__ = ["LateLabels", "WaitingLabel", "WaitingSample"]
 
@@ -18,7 +19,7 @@ class WaitingSample(NamedTuple):
     """A sample whose label is to come.
 
     `x` holds its float64 features; `predicted` and `local` are what the node and its companion
-    predicted when it arrived, as plain values.
+    predicted when it arrived, as plain values: numbers, or the names of sets of labels.
     """
 
     partition: str
@@ -34,15 +35,17 @@ class WaitingSample(NamedTuple):
 
 
 class WaitingLabel(NamedTuple):
-    """A label whose sample is to come."""
+    """A label, or set of labels, whose sample is to come."""
 
     partition: str
     position: int
     time: int
-    y: float
+    y: Label
 
     def text(self) -> bytes:
-        """Give the label as text, for a dead letter."""
+        """Give the label as text, for a dead letter; sets by names, as `a;b`."""
+        if isinstance(self.y, tuple):
+            return ";".join(self.y).encode("utf-8", "replace")[:RAW_LIMIT]
         return row_text([self.y])
 
 

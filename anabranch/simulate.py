@@ -1,19 +1,25 @@
 """The reference loop: nodes, a graph, rounds. What the dataflow must equal, bit for bit."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import repeat
+from typing import Any
 
 from anabranch.errors import MessageError, UnknownNodeError
 from anabranch.evaluation import scores, tally_for
-from anabranch.exchange import Policy, Speaker, wire_size
+from anabranch.exchange import Policy, Speaker, check_rounds_per_tick, wire_size
+from anabranch.label_rows import admitted, columns_of
 from anabranch.network import Weights
 from anabranch.protocol import Array, Learner, Message, NodeId
 
-__all__ = ["Simulation", "Tick", "address", "simulate"]
+__all__ = ["Rows", "Simulation", "Tick", "address", "simulate"]
 
-Tick = Mapping[NodeId, tuple[Array, Array]]
-"""Each node's rows (X, y) of one tick; a node without rows may be left out."""
+Rows = tuple[Array, Array] | tuple[Array, Array, tuple[str, ...]]
+"""X (n, d) and y (n,); with sets of labels y (n, q), in the columns the learners began with, or
+in those whose names come third."""
+
+Tick = Mapping[NodeId, Rows | list[Rows]]
+"""Each node's rows of one tick, or several blocks of them; a node without may be left out."""
 
 
 @dataclass
@@ -26,6 +32,7 @@ class Simulation:
     rounds : number of rounds performed
     truth, predicted : per node, the labels in the order learned and what was predicted
         before each was learned
+    labels : per node, the names of the columns of each of those; None where there are none
     messages, bytes : number and payload of the messages sent, over all nodes
     """
 
@@ -33,22 +40,24 @@ class Simulation:
     rounds: int = 0
     truth: dict[NodeId, list[Array]] = field(default_factory=dict, repr=False)
     predicted: dict[NodeId, list[Array]] = field(default_factory=dict, repr=False)
+    labels: dict[NodeId, list[tuple[str, ...] | None]] = field(default_factory=dict, repr=False)
     messages: int = 0
     bytes: int = 0
 
-    def scores(self, ranks: int) -> dict[str, float]:
+    def scores(self, ranks: int = 0) -> dict[str, float]:
         """Score all nodes' predictions, each made before its sample was learned.
 
         Parameters
         ----------
-        ranks : number of ranks
+        ranks : number of ranks, where the labels are ranks
         """
-        task = next(iter(self.learners.values())).task
-        tally = tally_for(task, ranks=ranks)
+        learner = next(iter(self.learners.values()))
+        tally: Any = tally_for(learner.task, ranks=ranks, labels=columns_of(learner, ()))
         for node in sorted(self.truth):
-            for y, predicted in zip(self.truth[node], self.predicted[node], strict=True):
-                tally.add(y, predicted)
-        return scores(task, tally.totals())
+            columns = (self.truth[node], self.predicted[node], self.labels[node])
+            for y, predicted, names in zip(*columns, strict=True):
+                tally.add(y, predicted, *(() if names is None else (names,)))
+        return scores(learner.task, tally.totals())
 
 
 def simulate(
@@ -58,11 +67,14 @@ def simulate(
     *,
     final_rounds: int = 0,
     policy: Policy | None = None,
+    rounds_per_tick: int = 1,
 ) -> Simulation:
     """Run learners on a graph in synchronous rounds.
 
     In round t every node predicts and learns its share of tick t, then all exchange, then
     all combine. After the last tick come diameter + `final_rounds` rounds without samples.
+    With R rounds a tick, tick t is learned in round t R and the next R - 1 rounds have no
+    samples; the last round is R (ticks) + diameter + `final_rounds` - 1.
     In a round without exchange nodes combine an empty inbox. A neighbour that does not act
     in a round of exchange, or has nothing fit to be sent, is not in the inbox; one that acts
     but is not due (event-triggered) is there with what it said last.
@@ -74,9 +86,12 @@ def simulate(
     ticks : the nodes' rows, tick by tick
     final_rounds : rounds beyond the graph's diameter after the last tick
     policy : when nodes speak; every round unless given
+    rounds_per_tick : R, how many rounds there are for each tick
 
     Raises
     ------
+    ConfigurationError
+        There is no round for a tick.
     UnknownNodeError
         The learners, or a tick, are not those of the graph's nodes.
     DisconnectedGraphError
@@ -101,15 +116,17 @@ def simulate(
     ([1, 2], 0.9)
     """
     policy = policy or Policy()
+    check_rounds_per_tick(rounds_per_tick)
     _check_nodes(learners, weights)
     run = Simulation(learners)
     speakers = {node: Speaker(policy) for node in learners}
     heard: dict[NodeId, dict[NodeId, Message]] = {node: {} for node in learners}
     shares = {node: weights.of(node) for node in learners}
-    after: Iterable[Tick] = repeat({}, weights.graph.diameter + final_rounds)
-    for round, tick in enumerate(chain(ticks, after)):
+    known = {node: columns_of(learner, None) for node, learner in learners.items()}
+    after = weights.graph.diameter + final_rounds
+    for round, tick in enumerate(_rounds(ticks, rounds_per_tick, after)):
         for node in sorted(tick):
-            _learn(run, node, *tick[node])
+            _learn(run, node, known, tick[node])
         if policy.exchanges(round):
             _exchange(run, round, weights, speakers, heard)
         for node in sorted(learners):
@@ -149,12 +166,29 @@ def _check_nodes(learners: Mapping[NodeId, Learner], weights: Weights) -> None:
         )
 
 
-def _learn(run: Simulation, node: NodeId, X: Array, y: Array) -> None:
+def _rounds(ticks: Iterable[Tick], each: int, after: int) -> Iterator[Tick]:
+    """Give what is learned in each round: a tick in the first of its rounds."""
+    for tick in ticks:
+        yield tick
+        yield from repeat({}, each - 1)
+    yield from repeat({}, after)
+
+
+def _learn(
+    run: Simulation,
+    node: NodeId,
+    known: Mapping[NodeId, tuple[str, ...] | None],
+    rows: Rows | list[Rows],
+) -> None:
     if node not in run.learners:
         raise UnknownNodeError(f"a tick has rows of {node!r}; allowed: {sorted(run.learners)}")
-    if len(y):
-        run.predicted.setdefault(node, []).append(run.learners[node].predict_then_learn(X, y))
-        run.truth.setdefault(node, []).append(y)
+    learner = run.learners[node]
+    for X, y, *named in rows if isinstance(rows, list) else [rows]:
+        if len(y):
+            y = admitted(learner, y, named[0] if named else known[node])
+            run.predicted.setdefault(node, []).append(learner.predict_then_learn(X, y))
+            run.truth.setdefault(node, []).append(y)
+            run.labels.setdefault(node, []).append(columns_of(learner, None))
 
 
 def _exchange(

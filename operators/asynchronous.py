@@ -23,11 +23,14 @@ Incoming = Share | End | Parcel
 class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
     """Learn what arrives, then exchange with whoever was heard lately.
 
+    With R rounds a tick, up to R - 1 exchanges follow, each when a neighbour has spoken since the
+    last, until the next tick comes: to exchange again with nothing heard would only add delay.
+
     A neighbour silent for `stale_after` is left out and taken back when it speaks again.
     A node without samples exchanges every `idle_every`. When all partitions have ended, and
-    every other site has or is silent too, a node goes on for diameter + final rounds, each as
-    soon as its live neighbours have spoken, then says that it is done: its last parameters
-    stand for good.
+    every other site has or is silent too, a node speaks, goes on for diameter + final rounds,
+    each as soon as its live neighbours have spoken, then says that it is done: its last
+    parameters stand for good. A neighbour never heard is awaited there as one just heard.
 
     Other sites read the newest parcel only, so what goes there must stand on its own: where
     sites are, a node whose parameters have not moved speaks in full twice every `stale_after`.
@@ -43,10 +46,12 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.learned: dict[str, int] = {}
         self.ends: dict[str, int] = {}
         self.heard: dict[NodeId, Message] = {}
-        self.heard_at: dict[NodeId, datetime] = {}
+        self.heard_at = dict.fromkeys(self.core.neighbours, datetime.now(UTC))
         self.news: set[NodeId] = set()
+        self.owed = 0
         self.finished: set[NodeId] = set()
-        self.remaining = plan.weights.graph.diameter + plan.final_rounds
+        self.closing = plan.weights.graph.diameter + plan.final_rounds + 1
+        self.remaining = self.closing
         self.exchanged_at = datetime.now(UTC)
         self.spoke_at = datetime.min.replace(tzinfo=UTC)
         self._rebuilt = state is not None
@@ -67,6 +72,9 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
             self.gossip.end(max(self.ends.values(), default=-1))
         while self._ended() and self._all_live_spoke():
             events.extend(self._wind_down())
+        if self.owed and self.news and not self.done:
+            self.owed -= 1
+            events.extend(self._exchange())
         return events, self.RETAIN
 
     def _receive(self, parcel: Parcel) -> None:
@@ -90,6 +98,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         events = self.core.learn(self.round, [share])
         if len(share.y):
             events.extend(self._exchange())
+        self.owed = self.plan.rounds_per_tick - 1
         if (share.tick + 1) % self.plan.ack_every == 0:
             events.append(Ack(self.core.node, share.tick, share.partition))
         return events
@@ -122,11 +131,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
 
     def _live(self) -> list[NodeId]:
         oldest = datetime.now(UTC) - self.plan.stale_after
-        return [
-            n
-            for n in self.core.neighbours
-            if n in self.finished or (n in self.heard_at and self.heard_at[n] > oldest)
-        ]
+        return [n for n in self.core.neighbours if n in self.finished or self.heard_at[n] > oldest]
 
     def _ended(self) -> bool:
         """Tell whether nothing more is to come, here or from a site that lives."""
@@ -139,7 +144,8 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         return here and all(self._last(part) >= self.ends[part] for part in self.feeds)
 
     def _all_live_spoke(self) -> bool:
-        return (self.news | self.finished).issuperset(self._live())
+        spoke = (self.news | self.finished).issuperset(self._live())
+        return spoke or self.remaining == self.closing
 
     def _wind_down(self) -> list[Event]:
         if self.remaining > 0:
@@ -200,4 +206,3 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.ends = dict(state["ends"])
         self.heard = dict(state["heard"])
         self.finished = set(state["finished"])
-        self.heard_at = dict.fromkeys(self.heard, datetime.now(UTC))

@@ -8,7 +8,7 @@ from typing import Any
 from anabranch.letters import SiteNews
 from anabranch.protocol import NodeId
 from operators.items import NO_NEWS, Outgoing
-from operators.node_plan import POOLED, NodePlan
+from operators.node_plan import NodePlan
 
 __all__ = ["Gossip", "with_news"]
 
@@ -81,8 +81,8 @@ class Gossip:
 
     @classmethod
     def of(cls, plan: NodePlan, node: NodeId, state: Mapping[str, Any] | None) -> "Gossip":
-        """Make a node's, from its snapshot if there is one; the pooled companion hears nobody."""
-        elsewhere = () if node == POOLED else plan.elsewhere
+        """Make a node's, from its snapshot if there is one; a lone companion hears nobody."""
+        elsewhere = () if node in plan.lone else plan.elsewhere
         return cls(plan.site, elsewhere, state.get("sites", NO_NEWS) if state else NO_NEWS)
 
     @property

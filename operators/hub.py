@@ -43,6 +43,7 @@ class Hub:
     sites : what was heard of each other site, for the status
     refused : how many messages of neighbours were refused, by reason
     failure : why a source cannot go on, for good
+    measures : what the learner of each node here told of itself last
     rows, dead : rows learned and dead letters made here since the process began
     """
 
@@ -62,6 +63,7 @@ class Hub:
         self.restored = 0
         self.sites: dict[str, Heard] = {}
         self.refused: Counter[str] = Counter()
+        self.measures: dict[NodeId, Mapping[str, float]] = {}
         self._lock = Lock()
         self._queues: dict[int, deque[Outgoing]] = {}
 

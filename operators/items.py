@@ -88,7 +88,9 @@ class Report:
 
     `totals`, `window` and `held` are summable between nodes; `parameters` is None for
     companions; `messages` and `bytes` count what the node has sent; `drained` says that the
-    job was told to stop, so that other nodes may be at other rounds.
+    job was told to stop, so that other nodes may be at other rounds; `measures` is what the
+    learner tells of itself, None where it tells nothing; `labels` names the labels that
+    `parameters` are for, None where they are for none in particular.
     """
 
     node: NodeId
@@ -103,6 +105,8 @@ class Report:
     bytes: int
     final: bool
     drained: bool = False
+    measures: Mapping[str, float] | None = None
+    labels: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ import numpy as np
 from typing_extensions import override
 
 from anabranch.errors import SampleError
+from anabranch.label_rows import Label, array_of, columns_of, values_of
 from anabranch.late_labels import LateLabels, WaitingLabel, WaitingSample
-from anabranch.protocol import Array, NodeId, freeze
+from anabranch.protocol import Array, Learner, NodeId, freeze
 from anabranch.stream import LABEL, SAMPLE, Apart, DeadLetter, Share
-from operators.node_plan import POOLED, NodePlan
+from operators.node_plan import NodePlan
 from operators.samples import Made, RowEvent, Samples, refused
 
 __all__ = ["LateSamples"]
@@ -29,13 +30,13 @@ class LateSamples(Samples):
     ----------
     plan : the job's settings
     node : this node's name
-    limit, wait_ms : as for `LateLabels`; the pooled companion, which gets the rows of all
-        nodes, lets as many wait as all nodes together
+    limit, wait_ms : as for `LateLabels`; a lone companion, which gets the rows of all nodes,
+        lets as many wait as all nodes together
     """
 
     def __init__(self, plan: NodePlan, node: NodeId, limit: int, wait_ms: int | None) -> None:
         super().__init__(plan, node)
-        nodes = len(plan.placement.nodes) if node == POOLED else 1
+        nodes = len(plan.placement.nodes) if self.lone else 1
         self.late = LateLabels(limit * nodes, wait_ms)
 
     @override
@@ -69,13 +70,14 @@ class LateSamples(Samples):
             events.extend(letters)
             start = end + len(labels)
             if labels:
-                found = replace(share.rows(slice(end, start)), y=freeze(np.array(labels)))
+                y, names = self._array(labels)
+                found = replace(share.rows(slice(end, start)), y=y, labels=names)
                 events.extend(self._whole(round, found))
         return events
 
-    def _labels_here(self, apart: Apart, start: int) -> tuple[list[float], list[DeadLetter]]:
+    def _labels_here(self, apart: Apart, start: int) -> tuple[list[Label], list[DeadLetter]]:
         """Take out the labels that wait for the rows from `start` on, up to one without."""
-        labels: list[float] = []
+        labels: list[Label] = []
         letters: list[DeadLetter] = []
         for row in range(start, len(apart.ids)):
             letters.extend(self.late.arrive(int(apart.times[row])))
@@ -94,8 +96,9 @@ class LateSamples(Samples):
             made = Made(self.learner.predict(share.X), local, self._margins(share.X))
         except SampleError as error:
             return letters + self._one_by_one(self._predict, round, share, error)
+        share = self._unlabelled(share)
         fresh = np.ones(len(share.y), dtype=bool)
-        for row, (name, sample) in enumerate(_waiting(share, made)):
+        for row, (name, sample) in enumerate(self._waiting(share, made)):
             letters.extend(self.late.arrive(sample.time))
             fresh[row] = not self.late.has_sample(name)
             letters.extend(self.late.keep_sample(name, sample))
@@ -107,8 +110,9 @@ class LateSamples(Samples):
         """Take labels alone: learn the samples that wait for them, let the others wait."""
         apart: Any = share.apart
         events: list[RowEvent] = []
-        found: list[tuple[WaitingSample, float]] = []
-        columns = (apart.times.tolist(), share.positions.tolist(), share.y.tolist())
+        found: list[tuple[WaitingSample, Label]] = []
+        values = values_of(share.y, self._columns(share))
+        columns = (apart.times.tolist(), share.positions.tolist(), values)
         for name, time, position, y in zip(apart.ids, *columns, strict=True):
             events.extend(self.late.arrive(time))
             sample = self.late.sample_for(name)
@@ -119,26 +123,58 @@ class LateSamples(Samples):
                 found.append((sample, y))
         return events + (self._learn_late(found) if found else [])
 
-    def _learn_late(self, found: Sequence[tuple[WaitingSample, float]]) -> list[RowEvent]:
+    def _learn_late(self, found: Sequence[tuple[WaitingSample, Label]]) -> list[RowEvent]:
         """Learn samples with their labels, and score what was predicted when they arrived."""
-        samples, share = [sample for sample, _ in found], _late_share(found)
+        samples = [sample for sample, _ in found]
+        share = _late_share(samples, *self._array([label for _, label in found]))
         try:
-            self._learn(share.X, share.y)
+            self._learn(share)
         except SampleError as error:
             if len(found) == 1:
                 return [refused(share, error)]
             return [event for one in found for event in self._learn_late([one])]
         if not self.plan.batch:
-            self.tally.add(share.y, np.array([sample.predicted for sample in samples]))
+            told = self._predicted(self.learner, [sample.predicted for sample in samples])
+            self._count(self.tally, self.learner, share, told)
         if self.local is not None and not self.plan.batch:
-            self.local_tally.add(share.y, np.array([sample.local for sample in samples]))
+            told = self._predicted(self.local, [sample.local for sample in samples])
+            self._count(self.local_tally, self.local, share, told)
         self._learned(share)
         return []
+
+    def _array(self, labels: Sequence[Label]) -> tuple[Array, tuple[str, ...] | None]:
+        """Give labels as y, and the names of its columns if there are other than the job knows."""
+        y, names = array_of(labels, self.plan.labels)
+        return y, None if names == self.plan.labels else names
+
+    def _predicted(self, learner: Learner, values: Sequence[Label]) -> Array:
+        """Give what was predicted, in the columns that a learner, or the job, has by now."""
+        return array_of(values, columns_of(learner, self.plan.labels))[0]
+
+    def _unlabelled(self, share: Share) -> Share:
+        """Give samples alone the columns in which they are predicted: all of them to come."""
+        if self._columns(share) is None:
+            return share
+        names = columns_of(self.learner, self.plan.labels)
+        return replace(share, y=freeze(np.full((len(share.y), len(names)), np.nan)), labels=names)
+
+    def _waiting(self, share: Share, made: Made) -> Iterator[tuple[str, WaitingSample]]:
+        """Give each row as one that waits; with a copy of its features, not the whole block."""
+        apart: Any = share.apart
+        data, width = share.X.tobytes(), share.X.shape[1] * share.X.itemsize
+        guesses = values_of(made.predicted, share.labels)
+        local: Any = repeat(None)
+        if made.local is not None and self.local is not None:
+            local = values_of(made.local, columns_of(self.local, share.labels))
+        columns = (apart.ids, share.positions.tolist(), apart.times.tolist(), guesses)
+        for row, (name, position, time, guess, other) in enumerate(zip(*columns, local)):  # noqa: B905
+            x = data[row * width : (row + 1) * width]
+            yield name, WaitingSample(share.partition, position, time, x, guess, other)
 
     @override
     def last(self, round: int) -> list[RowEvent]:
         unmatched = self.late.give_up()
-        return [*super().last(round), *([] if self.node == POOLED else unmatched)]
+        return [*super().last(round), *([] if self.lone else unmatched)]
 
     @override
     def export(self) -> dict[str, Any]:
@@ -156,22 +192,11 @@ def _runs(kinds: Array) -> Iterator[tuple[int, slice]]:
     return ((int(kinds[start]), slice(start, end)) for start, end in pairwise(edges))
 
 
-def _waiting(share: Share, made: Made) -> Iterator[tuple[str, WaitingSample]]:
-    """Give each row as one that waits; with a copy of its features, not the whole block."""
-    apart: Any = share.apart
-    data, width = share.X.tobytes(), share.X.shape[1] * share.X.itemsize
-    local = repeat(None) if made.local is None else made.local.tolist()
-    columns = (apart.ids, share.positions.tolist(), apart.times.tolist(), made.predicted.tolist())
-    for row, (name, position, time, guess, other) in enumerate(zip(*columns, local)):  # noqa: B905
-        x = data[row * width : (row + 1) * width]
-        yield name, WaitingSample(share.partition, position, time, x, guess, other)
-
-
-def _late_share(found: Sequence[tuple[WaitingSample, float]]) -> Share:
+def _late_share(
+    samples: Sequence[WaitingSample], y: Array, labels: tuple[str, ...] | None
+) -> Share:
     """Give samples and their labels as a share; its partition is the first one's."""
-    first = found[0][0]
-    X = np.frombuffer(b"".join([sample.x for sample, _ in found])).reshape(len(found), -1)
-    y = freeze(np.array([label for _, label in found]))
-    positions = np.array([sample.position for sample, _ in found])
-    times = np.array([sample.time for sample, _ in found])
-    return Share(first.partition, -1, X, y, positions, times=times)
+    X = np.frombuffer(b"".join([sample.x for sample in samples])).reshape(len(samples), -1)
+    positions = np.array([sample.position for sample in samples])
+    times = np.array([sample.time for sample in samples])
+    return Share(samples[0].partition, -1, X, y, positions, times=times, labels=labels)

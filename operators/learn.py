@@ -10,13 +10,14 @@ from bytewax.inputs import FixedPartitionedSource
 
 from anabranch.errors import ConfigurationError
 from anabranch.placement import Placement
+from anabranch.protocol import NodeId
 from anabranch.stream import Block, DeadLetter, End, Predictions
 from operators.coordinator import COORDINATOR, Coordinator
 from operators.feedback import FeedbackSink, FeedbackSource
 from operators.hub import PARAMETERS, Hub
 from operators.items import Ack, Final
 from operators.node import NodesOut, nodes
-from operators.node_plan import POOLED, NodePlan
+from operators.node_plan import COOPERATIVE, LOCAL, POOLED, NodePlan
 from operators.paced_source import PacedSource
 from operators.place import place
 from operators.post import deliver
@@ -47,7 +48,6 @@ def learn_on_network(
     plan: NodePlan,
     hub: Hub,
     *,
-    pooled: bool = False,
     ticks_ahead: int = 16,
     stop_at_bad_input: bool = False,
     link: ParameterLink | None = None,
@@ -57,9 +57,9 @@ def learn_on_network(
     Parameters
     ----------
     source : blocks in ticks; wrapped here with flow control and graceful stop
-    plan : which node a row belongs to, and what nodes do
-    hub : this process's own; `hub.drain` ends the flow with a final snapshot
-    pooled : whether one more node, without neighbours, learns from all rows
+    plan : which node a row belongs to, what nodes do, and which lone companions there are
+    hub : this process's own, which knows the same companions; `hub.drain` ends the flow with a
+        final snapshot
     ticks_ahead : ticks a partition may run beyond the slowest node
     link : the way to nodes that other sites host; the plan's placement then names the nodes
         of this site, and its weights those of all
@@ -67,7 +67,7 @@ def learn_on_network(
     Raises
     ------
     ConfigurationError
-        A node has the name of the pooled companion, or the link does not fit the plan.
+        A node has the name of a companion, or the link does not fit the plan.
 
     Notes
     -----
@@ -77,18 +77,17 @@ def learn_on_network(
     """
     plan = _prepared(plan, link, hub, ticks_ahead)
     placement = plan.placement
-    members = (*placement.nodes, *((POOLED,) if pooled else ()))
-    keys = balanced_keys(members)
+    keys = balanced_keys(plan.members)
     homes = {part: _home(placement, part, hub) for part in placement.partitions}
     blocks = op.input("source", flow, PacedSource(source, hub, ticks_ahead, homes))
-    placed = place("place", blocks, placement, keys, hub, stop_at_bad_input)
+    placed = place("place", blocks, plan, keys, hub, stop_at_bad_input)
     parcels = deliver("post", op.input("feedback", flow, FeedbackSource(hub, keys)), keys)
     mail = [letters_in(flow, link, plan, keys, hub, ticks_ahead)] if link else []
     inbox = op.merge("inbox", placed.shares, parcels, *(m.parcels for m in mail))
     out = nodes("nodes", inbox, plan, hub)
     stay = letters_out(out.outgoing, link, plan, hub) if link else out.outgoing
     op.output("exchange", stay, FeedbackSink(hub))
-    _tell_processes(out, len(members), hub)
+    _tell_processes(out, len(plan.members), hub)
     dead = op.merge("all_dead", placed.dead, out.dead, *(m.dead for m in mail))
     return LearnOut(
         _scored(out, plan, len(placement.nodes)),
@@ -99,15 +98,26 @@ def learn_on_network(
 
 
 def _prepared(plan: NodePlan, link: ParameterLink | None, hub: Hub, ticks_ahead: int) -> NodePlan:
-    if POOLED in plan.placement.nodes:
-        raise ConfigurationError(
-            f"network.nodes names {POOLED!r}, which is the companion's name; allowed: any other"
-        )
+    _check_names(plan)
     plan = link.spread(plan) if link else plan
     for part in plan.begins:
         hub.begin(part, plan.before(part))
     # A node must acknowledge before a partition has run out of ticks to emit.
     return replace(plan, ack_every=max(1, ticks_ahead // _ACKS))
+
+
+def _check_names(plan: NodePlan) -> None:
+    taken = sorted(set(plan.placement.nodes) & {POOLED, *plan.lone})
+    if taken:
+        raise ConfigurationError(
+            f"network.nodes names {taken[0]!r}, which is a companion's name; allowed: any other"
+        )
+    wrong = sorted(plan.lone.keys() & {COOPERATIVE, LOCAL})
+    if wrong:
+        raise ConfigurationError(
+            f"a companion without neighbours is named {wrong[0]!r}; allowed: any name but "
+            f"{COOPERATIVE!r} and {LOCAL!r}"
+        )
 
 
 def make_hub(
@@ -116,10 +126,15 @@ def make_hub(
     process: int = 0,
     processes: int = 1,
     workers: int = 1,
-    pooled: bool = False,
+    lone: Iterable[NodeId] = (),
 ) -> Hub:
-    """Make a process's hub for `learn_on_network`; the numbers as Bytewax is started with."""
-    extra = (POOLED,) if pooled else ()
+    """Make a process's hub for `learn_on_network`; the numbers as Bytewax is started with.
+
+    Parameters
+    ----------
+    lone : names of the plan's companions without neighbours
+    """
+    extra = tuple(lone)
     fed = {part: (*placement.fed_by(part), *extra) for part in placement.partitions}
     return Hub(process, processes, workers, fed | {PARAMETERS: placement.nodes})
 
@@ -163,6 +178,8 @@ def _scored(out: NodesOut, plan: NodePlan, count: int) -> Stream[dict[str, Any]]
     asynchronous = plan.mode == "asynchronous"
     reports = op.key_on("key_reports", out.reports, lambda _: SCORES)
     rows = op.stateful_batch(
-        "scoring", reports, lambda state: Scoring(plan.task, count, asynchronous, state)
+        "scoring",
+        reports,
+        lambda state: Scoring(plan.task, count, asynchronous, state, plan.labels),
     )
     return op.key_rm("score_rows", rows)

@@ -1,6 +1,6 @@
 """The node operator: samples and parcels in; parcels, scores, predictions, models out."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from operators.asynchronous import AsynchronousNode
 from operators.hub import Hub
 from operators.items import Ack, Done, Final, Hello, Outgoing, Parcel, Report
 from operators.node_core import Event
-from operators.node_plan import POOLED, NodePlan
+from operators.node_plan import COOPERATIVE, NodePlan
 from operators.synchronous import SynchronousNode
 
 __all__ = ["NodesOut", "nodes"]
@@ -51,7 +51,7 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
         self._parted = False
         if state and state["node"]:
             self._inner = kind(plan, state["node"], state["inner"])
-            hub.restored += self._inner.core.rows if state["node"] != POOLED else 0
+            hub.restored += self._inner.core.rows if state["node"] not in plan.lone else 0
 
     @override
     def on_batch(self, values: list[Any]) -> tuple[Iterable[Event], bool]:
@@ -67,7 +67,7 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
         core = self._inner.core
         before = core.rows
         result = self._inner.on_batch([v for v in values if type(v) is not Hello])
-        self._hub.rows += core.rows - before if core.node != POOLED else 0
+        self._hub.rows += core.rows - before if core.node not in self._plan.lone else 0
         return result  # type: ignore[no-any-return]
 
     @override
@@ -118,7 +118,7 @@ def nodes(
         op.flat_map_batch("outgoing", events, _outgoing),
         _only("acks", rest, Ack),
         _only("done", rest, Done),
-        _only("reports", rest, Report),
+        op.flat_map_batch("reports", rest, _noting(hub)),
         _only("finals", rest, Final),
         _only("predictions", rest, Predictions),
         _only("dead", rest, DeadLetter),
@@ -141,6 +141,19 @@ def _outgoing(items: list[tuple[str, Event]]) -> list[Outgoing]:
 
 def _all_but_outgoing(items: list[tuple[str, Event]]) -> list[Event]:
     return [event for _, event in items if type(event) is not Outgoing]
+
+
+def _noting(hub: Hub) -> Callable[[list[Event]], list[Report]]:
+    """Pick the reports out; what learners tell of themselves is noted for the status."""
+
+    def select(items: list[Event]) -> list[Report]:
+        reports = [event for event in items if type(event) is Report]
+        for report in reports:
+            if report.learner == COOPERATIVE and report.measures is not None:
+                hub.measures[report.node] = report.measures
+        return reports
+
+    return select
 
 
 def _only(step_id: str, up: Stream[Event], kind: type[T]) -> Stream[T]:

@@ -6,12 +6,14 @@ from typing import Any
 
 from anabranch.errors import MessageError
 from anabranch.exchange import Speaker, wire_size
+from anabranch.label_rows import columns_of
 from anabranch.protocol import Learner, Message, NodeId
 from anabranch.simulate import address
 from anabranch.stream import DeadLetter, Share
 from operators.items import Final, Outgoing, Parcel, Report
 from operators.late_samples import LateSamples
-from operators.node_plan import COOPERATIVE, LOCAL, POOLED, NodePlan
+from operators.measures import measures_of
+from operators.node_plan import COOPERATIVE, LOCAL, NodePlan
 from operators.samples import Samples
 
 __all__ = ["Event", "NodeCore"]
@@ -35,7 +37,7 @@ class NodeCore:
         self.node = node
         self.neighbours = plan.neighbours(node)
         self._weights = plan.weights_of(node)
-        self.label = POOLED if node == POOLED else COOPERATIVE
+        self.label = node if node in plan.lone else COOPERATIVE
         self.speaker = Speaker(plan.policy)
         self.messages = self.bytes = 0
         self.silent = False
@@ -132,17 +134,24 @@ class NodeCore:
         counts = (self.messages, self.bytes) if label == COOPERATIVE else (0, 0)
         parameters = learner.parameters().copy() if label == COOPERATIVE else None
         return Report(
-            self.node, label, round, self.rows, totals, window, held, parameters, *counts, final
-        )
+            self.node, label, round, self.rows, totals, window, held, parameters, *counts, final,
+            measures=measures_of(learner), labels=columns_of(learner, None),
+        )  # fmt: skip
 
     def parting(self, round: int) -> list[Event]:
         """Give scores and model as they stand when the job is told to stop."""
         reports = [replace(report, drained=True) for report in self.reports(round, final=False)]
-        return [*reports, Final(self.node, self.label, self.learner.model())]
+        return [*reports, *self._model()]
 
     def final(self, round: int) -> list[Event]:
         """Give the model, what is predicted for rows held back, and rows left without labels."""
-        return [Final(self.node, self.label, self.learner.model()), *self.samples.last(round)]
+        return [*self._model(), *self.samples.last(round)]
+
+    def _model(self) -> list[Event]:
+        lone = self.plan.lone.get(self.node)
+        if lone is not None and not lone.saved:
+            return []
+        return [Final(self.node, self.label, self.learner.model())]
 
     def export(self) -> dict[str, Any]:
         """Give the state for a snapshot; nothing in it changes afterwards."""

@@ -7,10 +7,10 @@ import bytewax.operators as op
 from bytewax.dataflow import Stream, operator
 from bytewax.operators import KeyedStream
 
-from anabranch.placement import Placement, whole
+from anabranch.placement import whole
 from anabranch.stream import Block, DeadLetter, End, Share
 from operators.hub import Hub
-from operators.node_plan import POOLED
+from operators.node_plan import NodePlan
 
 __all__ = ["BadInputError", "PlaceOut", "place"]
 
@@ -31,7 +31,7 @@ class PlaceOut:
 def place(
     step_id: str,
     up: Stream[Block | End],
-    placement: Placement,
+    plan: NodePlan,
     keys: dict[str, str],
     hub: Hub,
     stop_at_bad_input: bool,
@@ -40,8 +40,8 @@ def place(
 
     Parameters
     ----------
-    placement : which node a row belongs to
-    keys : routing key of each node; the pooled companion, if it is there, gets all rows
+    plan : which node a row belongs to, and the lone companions, which get all rows
+    keys : routing key of each node and companion
     stop_at_bad_input : raise at the first bad record
 
     Raises
@@ -49,7 +49,7 @@ def place(
     BadInputError
         A record is bad and the job is set to stop; the hub says which.
     """
-    cut = _cutter(placement, keys)
+    cut = _cutter(plan, keys)
     watch = _watcher(hub, stop_at_bad_input)
     shares = op.flat_map_batch("cut", up, cut)
     dead = op.flat_map_batch("dead", up, watch)
@@ -59,9 +59,7 @@ def place(
 Keyed = tuple[str, Share | End]
 
 
-def _cutter(
-    placement: Placement, keys: dict[str, str]
-) -> Callable[[list[Block | End]], Iterable[Keyed]]:
+def _cutter(plan: NodePlan, keys: dict[str, str]) -> Callable[[list[Block | End]], Iterable[Keyed]]:
     def cut(items: list[Block | End]) -> list[Keyed]:
         placed: list[Keyed] = []
         for item in items:
@@ -70,10 +68,9 @@ def _cutter(
                 continue
             if item.tick < 0:  # a file without records: nothing but its dead letter
                 continue
-            shares = placement.shares(item)
+            shares = plan.placement.shares(item)
             placed.extend((keys[node], share) for node, share in shares.items())
-            if POOLED in keys and POOLED not in shares:
-                placed.append((keys[POOLED], whole(item, POOLED)))
+            placed.extend((keys[name], whole(item, name)) for name in plan.lone)
         return placed
 
     return cut

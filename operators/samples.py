@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 from anabranch.errors import SampleError
 from anabranch.evaluation import restore_tally, tally_for
+from anabranch.label_rows import admitted, columns_of, paired
+from anabranch.labels import aligned
 from anabranch.protocol import Array, Learner, Margins, NodeId
 from anabranch.stream import DeadLetter, Predictions, Share, row_text, source_of
-from operators.node_plan import POOLED, NodePlan
+from operators.node_plan import NodePlan
 
 __all__ = ["Made", "RowEvent", "Samples", "refused"]
 
@@ -41,16 +43,23 @@ class Samples:
         self.node = node
         self.rows = 0
         self.kept: list[Share] = []
-        self._adopt(plan.make(node))
+        self.lone = node in plan.lone
+        self._adopt(plan.learner(node))
         self.local = plan.make(node) if plan.local and plan.neighbours(node) else None
-        # The pooled companion's window covers as much as all nodes' together.
-        window = plan.window * (len(plan.placement.nodes) if node == POOLED else 1)
+        # A lone companion's window covers as much as all nodes' together.
+        window = plan.window * (len(plan.placement.nodes) if self.lone else 1)
         self.tally = self._tally(window)
         self.local_tally = self._tally(plan.window)
 
     def _tally(self, window: int) -> Any:
         plan = self.plan
-        return tally_for(plan.task, ranks=plan.ranks, features=plan.features, window=window)
+        return tally_for(
+            plan.task,
+            ranks=plan.ranks,
+            features=plan.features,
+            window=window,
+            labels=plan.labels,
+        )
 
     def _adopt(self, learner: Learner) -> None:
         self.learner = learner
@@ -64,19 +73,19 @@ class Samples:
                 self.kept.append(share.rows(share.held))
             share = share.rows(~share.held)
         events = self._take(round, share) if len(share.y) else []
-        # The sample's own node has told; the pooled companion would tell it twice.
-        return [] if self.node == POOLED else events
+        # The sample's own node has told; a lone companion would tell it again.
+        return [] if self.lone else events
 
     def _take(self, round: int, share: Share) -> list[RowEvent]:
         return self._whole(round, share)
 
     def _whole(self, round: int, share: Share) -> list[RowEvent]:
         try:
-            made = self._predict_then_learn(share.X, share.y)
+            own, made = self._predict_then_learn(share)
         except SampleError as error:
             return self._one_by_one(self._whole, round, share, error)
         self._learned(share)
-        return self._told(round, share, made)
+        return self._told(round, own, made)
 
     def _one_by_one(
         self,
@@ -91,24 +100,51 @@ class Samples:
         one_each = (share.rows(slice(i, i + 1)) for i in range(len(share.y)))
         return [event for single in one_each for event in act(round, single)]
 
-    def _predict_then_learn(self, X: Array, y: Array) -> Made:
+    def _predict_then_learn(self, share: Share) -> tuple[Share, Made]:
+        """Give the share in the learner's columns, and what was predicted."""
         if self.plan.batch:
-            self._learn(X, y)
-            return Made(y)
-        margins = None
+            self._learn(share)
+            return share, Made(share.y)
+        own, margins = self._admitted(self.learner, share), None
         if self._sure is not None:
-            predicted, margins = self._sure.predict_then_learn_margins(X, y)
+            predicted, margins = self._sure.predict_then_learn_margins(own.X, own.y)
         else:
-            predicted = self.learner.predict_then_learn(X, y)
-        self.tally.add(y, predicted)
+            predicted = self.learner.predict_then_learn(own.X, own.y)
+        self._count(self.tally, self.learner, own, predicted)
         if self.local is not None:
-            self.local_tally.add(y, self.local.predict_then_learn(X, y))
-        return Made(predicted, None, margins)
+            same = self._admitted(self.local, share)
+            guess = self.local.predict_then_learn(same.X, same.y)
+            self._count(self.local_tally, self.local, same, guess)
+        return own, Made(predicted, None, margins)
 
-    def _learn(self, X: Array, y: Array) -> None:
-        self.learner.learn(X, y)
+    def _learn(self, share: Share) -> None:
+        self.learner.learn(share.X, self._admitted(self.learner, share).y)
         if self.local is not None:
-            self.local.learn(X, y)
+            self.local.learn(share.X, self._admitted(self.local, share).y)
+
+    def _columns(self, share: Share) -> tuple[str, ...] | None:
+        """Give the names of the columns of a share's y; None where it has one number a row."""
+        if self.plan.task != "multilabel":
+            return None
+        return self.plan.labels if share.labels is None else share.labels
+
+    def _admitted(self, learner: Learner, share: Share) -> Share:
+        """Give a share in a learner's columns, which takes up labels that are new to it."""
+        y = admitted(learner, share.y, self._columns(share))
+        return share if y is share.y else replace(share, y=y, labels=columns_of(learner, None))
+
+    def _paired(
+        self, learner: Learner, share: Share, predicted: Array
+    ) -> tuple[Array, Array, tuple[str, ...] | None]:
+        """Give a share's y and what was predicted for it the same columns, and their names."""
+        names = self._columns(share)
+        if names is None:
+            return share.y, predicted, None
+        return paired(share.y, names, predicted, columns_of(learner, names))
+
+    def _count(self, tally: Any, learner: Learner, share: Share, predicted: Array) -> None:
+        y, predicted, names = self._paired(learner, share, predicted)
+        tally.add(y, predicted, *(() if names is None else (names,)))
 
     def _learned(self, share: Share) -> None:
         self.rows += len(share.y)
@@ -125,15 +161,19 @@ class Samples:
         return [self._predictions(round, share, made)]
 
     def _predictions(self, round: int, share: Share, made: Made) -> Predictions:
+        y, predicted, names = self._paired(self.learner, share, made.predicted)
+        margins = made.margins
+        if margins is not None and names is not None:
+            margins = aligned(margins, columns_of(self.learner, names), names)
         return Predictions(
-            self.node, round, share.partition, share.positions, share.y, made.predicted,
-            margins=made.margins, times=share.times,
-            ids=None if share.apart is None else share.apart.ids,
+            self.node, round, share.partition, share.positions, y, predicted,
+            margins=margins, times=share.times,
+            ids=None if share.apart is None else share.apart.ids, labels=names,
         )  # fmt: skip
 
     def last(self, round: int) -> list[RowEvent]:
         """Give what is told when the node has done: what it predicts for the rows held back."""
-        if not self.plan.predictions or self.node == POOLED:
+        if not self.plan.predictions or self.lone:
             return []
         events: list[RowEvent] = []
         for share in (s for s in self.kept if s.held is not None):
@@ -148,7 +188,7 @@ class Samples:
             return None
         tally = self._tally(1)
         for share in shares:
-            tally.add(share.y, learner.predict(share.X))
+            self._count(tally, learner, share, learner.predict(share.X))
         return tally.totals()
 
     def export(self) -> dict[str, Any]:
@@ -163,7 +203,7 @@ class Samples:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what `export` gave."""
-        self._adopt(self.plan.restore(state["learner"]))
+        self._adopt(self.plan.restored(self.node, state["learner"]))
         if self.local is not None and state["local"] is not None:
             self.local = self.plan.restore(state["local"])
         self.tally = restore_tally(state["tally"])

@@ -1,16 +1,17 @@
 """Scores of nodes become rows of a report: per node, for the network, for companions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from bytewax.operators import StatefulBatchLogic
 from typing_extensions import override
 
-from anabranch.evaluation import add_totals, disagreement, scores
+from anabranch.evaluation import add_totals, disagreement, per_label, scores
 from anabranch.protocol import Array, NodeId, Task
 from operators.items import Report
-from operators.node_plan import POOLED
+from operators.measures import summed_up
+from operators.node_plan import COOPERATIVE, LOCAL
 
 __all__ = ["SCORES", "Scoring"]
 
@@ -35,10 +36,19 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
     task : decides the metrics
     nodes : number of nodes that cooperate
     asynchronous : whether reports of different rounds are put together
+    labels : names of the labels known from the beginning, where samples have sets of them
     """
 
-    def __init__(self, task: Task, nodes: int, asynchronous: bool, state: Pending | None) -> None:
+    def __init__(
+        self,
+        task: Task,
+        nodes: int,
+        asynchronous: bool,
+        state: Pending | None,
+        labels: Sequence[str] = (),
+    ) -> None:
         self._task = task
+        self._labels = labels
         self._nodes = nodes
         self._asynchronous = asynchronous
         self._pending: Pending = {key: dict(reports) for key, reports in (state or {}).items()}
@@ -50,7 +60,7 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
             key = self._key(report)
             reports = self._pending.setdefault(key, {})
             reports[report.node] = report
-            if len(reports) == (1 if report.learner == POOLED else self._nodes):
+            if len(reports) == (1 if _is_lone(report) else self._nodes):
                 del self._pending[key]
                 rows.extend(self._rows([reports[node] for node in sorted(reports)]))
         return rows, self.RETAIN
@@ -61,7 +71,7 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
 
     def _rows(self, reports: list[Report]) -> list[Row]:
         network = self._network_row(reports)
-        if reports[0].learner == POOLED:
+        if _is_lone(reports[0]):
             return [network]
         if len(reports) > FEW_NODES and not (reports[0].final or reports[0].drained):
             return [network]
@@ -80,13 +90,18 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
         row["samples"] = sum(r.samples for r in reports)
         row["messages"] = sum(r.messages for r in reports)
         row["bytes"] = sum(r.bytes for r in reports)
-        row["disagreement"] = _spread([r.parameters for r in reports])
+        row["disagreement"] = _spread(reports)
+        row["measures"] = summed_up(r.measures for r in reports)
         confusion = totals if not held else add_totals(held)
         row["confusion"] = confusion["counts"].tolist() if "counts" in confusion else None
+        if self._task == "multilabel" and (row["final"] or row["drained"]):
+            each = per_label(confusion, self._labels)
+            row["labels"] = {name: score._asdict() for name, score in each.items()}
         return row
 
     def _node_row(self, report: Report) -> Row:
-        return self._row(report, report.totals, report.window, report.held) | {"node": report.node}
+        row = self._row(report, report.totals, report.window, report.held)
+        return row | {"node": report.node, "measures": report.measures}
 
     def _row(
         self,
@@ -105,6 +120,7 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
             "window": scores(self._task, window),
             "held": None if held is None else scores(self._task, held),
             "disagreement": None,
+            "measures": None,
             "messages": report.messages,
             "bytes": report.bytes,
             "confusion": None,
@@ -117,9 +133,15 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
         return {key: dict(reports) for key, reports in self._pending.items()}
 
 
-def _spread(parameters: list[Array | None]) -> dict[str, float] | None:
-    vectors = [p for p in parameters if p is not None]
-    if not vectors:
+def _is_lone(report: Report) -> bool:
+    """Tell whether a report is the only one of its learner."""
+    return report.learner not in (COOPERATIVE, LOCAL)
+
+
+def _spread(reports: list[Report]) -> dict[str, float] | None:
+    """Give the disagreement, but where nodes do not know the same labels yet."""
+    vectors = [r.parameters for r in reports if r.parameters is not None]
+    if not vectors or len({r.labels for r in reports}) > 1:
         return None
     spread = disagreement(vectors)
     return {"max": spread.max, "mean": spread.mean}

@@ -128,7 +128,8 @@ def letters_in(
     """Add the letters of other sites to a dataflow, as parcels by their receivers' keys."""
     hub.expect(plan.elsewhere)
     ahead = None if plan.mode == "asynchronous" else _rounds_ahead(plan, ticks_ahead)
-    letters = op.input("letters", flow, _PacedLetters(link.source, hub, ahead))
+    paced = _PacedLetters(link.source, hub, ahead, plan.rounds_per_tick)
+    letters = op.input("letters", flow, paced)
     return LettersIn(
         op.flat_map_batch("letters_to_nodes", letters, _opener(link.homes, keys, hub)),
         op.flat_map_batch("letters_refused", letters, _refused),
@@ -152,23 +153,23 @@ def _rounds_ahead(plan: NodePlan, ticks_ahead: int) -> int:
     No node is more exchanges ahead of another than there are hops between them. What the
     slowest node waits for cannot stand behind a later round than that, so it is never held back.
     """
+    each = plan.rounds_per_tick
     farthest = plan.weights.graph.diameter * plan.policy.every
-    return max(ticks_ahead, farthest + plan.ack_every + 1)
+    return max(ticks_ahead * each, farthest + plan.ack_every * each + 1)
 
 
 class _PacedPart(StatefulSourcePartition[Post, Any]):
-    def __init__(self, inner: LetterPartition, hub: Hub, ahead: int | None) -> None:
+    def __init__(self, inner: LetterPartition, paced: "_PacedLetters") -> None:
         self._inner = inner
-        self._hub = hub
-        self._ahead = ahead
+        self._hub = paced.hub
+        self._paced = paced
 
     @override
     def next_batch(self) -> list[Post]:
         if self._hub.stopping:
             raise StopIteration
-        limit = None if self._ahead is None else self._hub.slowest(PARAMETERS) + self._ahead
         with self._hub.telling():
-            return self._inner.read(limit)
+            return self._inner.read(self._paced.limit())
 
     @override
     def next_awake(self) -> datetime | None:
@@ -190,6 +191,14 @@ class _PacedLetters(FixedPartitionedSource[Post, Any]):
     inner: FixedPartitionedSource[Post, Any]
     hub: Hub
     ahead: int | None
+    rounds_per_tick: int = 1
+
+    def limit(self) -> int | None:
+        """Give the last round whose letters may be read; None for all."""
+        if self.ahead is None:
+            return None
+        rounds = (self.hub.slowest(PARAMETERS) + 1) * self.rounds_per_tick
+        return rounds - 1 + self.ahead
 
     @override
     def list_parts(self) -> list[str]:
@@ -198,7 +207,7 @@ class _PacedLetters(FixedPartitionedSource[Post, Any]):
     @override
     def build_part(self, step_id: str, for_part: str, resume_state: Any | None) -> _PacedPart:
         part = self.inner.build_part(step_id, for_part, resume_state)
-        return _PacedPart(part, self.hub, self.ahead)  # type: ignore[arg-type]
+        return _PacedPart(part, self)  # type: ignore[arg-type]
 
 
 Keyed = tuple[str, list[Parcel | Hello]]

@@ -20,9 +20,10 @@ Incoming = Share | End | Parcel
 
 
 class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
-    """Perform round t when tick t and the neighbours' parcels of round t are here.
+    """Perform round t when its tick and the neighbours' parcels of round t are here.
 
-    Nothing depends on the order of arrival: shares wait by (tick, partition), parcels by
+    With R rounds a tick, tick t is learned in round t R, and the R - 1 rounds after it have no
+    samples. Nothing depends on the order of arrival: shares wait by (tick, partition), parcels by
     (round, sender); parcels of rounds already passed are ignored. A node rebuilt from a
     snapshot sends its last two broadcasts again, since neighbours, rebuilt from the same
     snapshot, are at most one exchange apart. What other sites sent since is read again from
@@ -38,6 +39,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.plan = plan
         self.feeds = plan.feeds(node)
         self.round = 0
+        self.newest = -1
         self.waiting = False
         self.done = False
         self.shares: dict[int, dict[str, Share]] = {}
@@ -56,13 +58,17 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
             if isinstance(value, Parcel):
                 news |= self._receive(value)
             elif isinstance(value, Share):
-                if value.tick >= self.round:
-                    self.shares.setdefault(value.tick, {})[value.partition] = value
+                self._keep(value)
             else:
                 self.ends[value.partition] = value.last_tick
         if self.plan.ended(self.ends):
             news |= self.gossip.end(max(self.ends.values(), default=-1))
         return [*(self._spread() if news else ()), *self._advance()], self.RETAIN
+
+    def _keep(self, share: Share) -> None:
+        if share.tick * self.plan.rounds_per_tick >= self.round:
+            self.shares.setdefault(share.tick, {})[share.partition] = share
+            self.newest = max(self.newest, share.tick)
 
     def _receive(self, parcel: Parcel) -> bool:
         if parcel.round >= self.round:
@@ -94,29 +100,27 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         return known and self.round > self._surely()
 
     def _surely(self) -> int:
-        return self.plan.surely(self.ends, self.gossip.last_ticks)
+        return self.plan.surely(self.ends, (*self.gossip.last_ticks, self.newest))
 
     def _tick_is_here(self) -> bool:
-        """Tell whether every feed gave its share of this tick, and the round is to be.
+        """Tell whether every feed gave its share of this round, and the round is to be.
 
         A node whose feeds have ended, or that has none, cannot know by itself whether the job
         has another round; a tick somewhere shows in a neighbour's parcel.
         """
-        here = self.shares.get(self.round, {})
-        given = all(part in here or self._without(part) for part in self.feeds)
-        return given and (
-            bool(here)
-            or self.round <= self._surely()
-            or any(round >= self.round for round in self.inbox)
-        )
+        tick, later = divmod(self.round, self.plan.rounds_per_tick)
+        here = self.shares.get(tick, {})
+        if not later and not all(part in here or self._without(part, tick) for part in self.feeds):
+            return False
+        return self.round <= self._surely() or any(round >= self.round for round in self.inbox)
 
-    def _without(self, part: str) -> bool:
-        """Tell whether a partition has no tick of this round: it ended, or joins later."""
-        before, last = self.plan.before(part), self.ends.get(part, self.round)
-        return self.round > last or self.round <= before
+    def _without(self, part: str, tick: int) -> bool:
+        """Tell whether a partition has not this tick: it ended, or joins later."""
+        return tick > self.ends.get(part, tick) or tick <= self.plan.before(part)
 
     def _learn_and_send(self) -> list[Event]:
-        here = self.shares.pop(self.round, {})
+        tick, later = divmod(self.round, self.plan.rounds_per_tick)
+        here = {} if later else self.shares.pop(tick, {})
         events = self.core.learn(self.round, [here[part] for part in sorted(here)])
         if self.plan.policy.exchanges(self.round):
             sent = with_news(self.core.send(self.round), self.gossip.tell(self.round))
@@ -151,8 +155,9 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
 
     def _after_round(self) -> list[Event]:
         events: list[Event] = []
-        if (self.round + 1) % self.plan.ack_every == 0:
-            events.append(Ack(self.core.node, self.round))
+        ticks, later = divmod(self.round + 1, self.plan.rounds_per_tick)
+        if not later and ticks % self.plan.ack_every == 0:
+            events.append(Ack(self.core.node, ticks - 1))
         if reports_at(self.round, self.plan.report_every):
             events.extend(self.core.reports(self.round, final=False))
         return events
@@ -172,7 +177,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
     @override
     def on_notify(self) -> tuple[Iterable[Event], bool]:
         self._rebuilt = False
-        again: list[Event] = [Ack(self.core.node, self.round - 1), *self.sent]
+        again: list[Event] = [Ack(self.core.node, self.plan.done_ticks(self.round)), *self.sent]
         if self.gossip.last_ticks:
             again.extend(self._spread())
         if self.done:
@@ -185,6 +190,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
             "schema": 1,
             "core": self.core.export(),
             "place": (self.round, self.waiting, self.done),
+            "newest": self.newest,
             "shares": {tick: dict(parts) for tick, parts in self.shares.items()},
             "ends": dict(self.ends),
             "inbox": {round: dict(parcels) for round, parcels in self.inbox.items()},
@@ -196,6 +202,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
     def _restore(self, state: dict[str, Any]) -> None:
         self.round, self.waiting, self.done = state["place"]
         self.shares = {tick: dict(parts) for tick, parts in state["shares"].items()}
+        self.newest = state.get("newest", max(self.shares, default=-1))
         self.ends = dict(state["ends"])
         self.inbox = {round: dict(parcels) for round, parcels in state["inbox"].items()}
         self.heard = dict(state["heard"])

@@ -1,14 +1,16 @@
 """Run toy flows in this process and in the reference loop."""
 
+from dataclasses import replace
+
 import bytewax.operators as op
 import numpy as np
 from bytewax.dataflow import Dataflow
+from bytewax.recovery import RecoveryConfig
 from bytewax.testing import TestingSink, cluster_main, run_main
 
 from anabranch.simulate import simulate
-from anabranch.stream import Block
 from operators.learn import learn_on_network, make_hub
-from tests.operators.toy import ToyLearner, rows
+from operators.node_plan import POOLED, Lone
 
 
 class Ran:
@@ -28,23 +30,29 @@ class Ran:
         return row
 
 
-def run_flow(source, plan, *, workers=1, pooled=True, ticks_ahead=4, stop=False):
-    """Run the flow to its end."""
-    hub = make_hub(plan.placement, workers=workers, pooled=pooled)
+def with_pooled(plan):
+    """Give a plan the pooled companion, beside those it has."""
+    return replace(plan, lone={POOLED: Lone(plan.make, plan.restore), **plan.lone})
+
+
+def run_flow(source, plan, *, workers=1, pooled=True, ticks_ahead=4, stop=False, store=None):
+    """Run the flow to its end, or until its source stops it; from a recovery store, if given."""
+    plan = with_pooled(plan) if pooled else plan
+    ran = Ran()
+    ran.hub = source.hub = make_hub(plan.placement, workers=workers, lone=plan.lone)
     flow = Dataflow("toy")
     out = learn_on_network(
-        flow, source, plan, hub,
-        pooled=pooled, ticks_ahead=ticks_ahead, stop_at_bad_input=stop,
-    )  # fmt: skip
-    ran = Ran()
+        flow, source, plan, ran.hub, ticks_ahead=ticks_ahead, stop_at_bad_input=stop
+    )
     op.output("to_finals", out.finals, TestingSink(ran.finals))
     op.output("to_rows", out.rows, TestingSink(ran.rows))
     op.output("to_dead", out.dead, TestingSink(ran.dead))
     op.output("to_predictions", out.predictions, TestingSink(ran.predictions))
+    config = RecoveryConfig(store) if store else None
     if workers == 1:
-        run_main(flow)
+        run_main(flow, recovery_config=config)
     else:
-        cluster_main(flow, [], 0, worker_count_per_proc=workers)
+        cluster_main(flow, [], 0, worker_count_per_proc=workers, recovery_config=config)
     return ran
 
 
@@ -52,10 +60,11 @@ def run_loop(source, plan):
     """Run the same job in the reference loop."""
     ticks = max((-(-n // source.per_tick) for n in source.rows), default=0)
     placement = plan.placement
-    learners = {node: ToyLearner(3) for node in placement.nodes}
+    learners = {node: plan.make(node) for node in placement.nodes}
     return simulate(
         learners, plan.weights, [_tick(source, placement, t) for t in range(ticks)],
         final_rounds=plan.final_rounds, policy=plan.policy,
+        rounds_per_tick=plan.rounds_per_tick,
     )  # fmt: skip
 
 
@@ -65,13 +74,14 @@ def _tick(source, placement, number):
         start = number * source.per_tick
         count = min(source.per_tick, total - start)
         if count > 0 and number >= source.begins.get(source.names[part], 0):
-            X, y = rows(part, start, count)
-            positions = np.arange(start, start + count)
-            block = Block(source.names[part], number, X, y, positions)
+            block = source.block(part, number, start, count)
             for node, share in placement.shares(block).items():
                 shares[node].append(share)
-    return {
-        node: (np.concatenate([s.X for s in got]), np.concatenate([s.y for s in got]))
-        for node, got in shares.items()
-        if got
-    }
+    return {node: joined(got) for node, got in shares.items() if got}
+
+
+def joined(shares):
+    """Give a node's rows of one tick; with sets of labels in blocks, whose columns may differ."""
+    if shares[0].y.ndim == 2:
+        return [(s.X, s.y) if s.labels is None else (s.X, s.y, s.labels) for s in shares]
+    return np.concatenate([s.X for s in shares]), np.concatenate([s.y for s in shares])

@@ -8,7 +8,7 @@ from bytewax.dataflow import Dataflow
 from bytewax.testing import TestingSink, cluster_main, run_main
 
 from operators.learn import learn_on_network, make_hub
-from tests.operators.flows import Ran
+from tests.operators.flows import Ran, with_pooled
 from tests.operators.letter_log import MemoryLog
 
 
@@ -30,11 +30,11 @@ def run_sites(spread, *, workers=1, only=None, logs=None, ticks_ahead=4, timeout
 
 
 def _flow(spread, site, logs, ran, workers, ticks_ahead, options):
-    plan = replace(spread.plan(site), **options)
-    ran.hub = make_hub(plan.placement, workers=workers, pooled=True)
+    plan = with_pooled(replace(spread.plan(site), **options))
+    ran.hub = make_hub(plan.placement, workers=workers, lone=plan.lone)
     flow = Dataflow("toy")
     out = learn_on_network(
-        flow, spread.site_source(site), plan, ran.hub, pooled=True, ticks_ahead=ticks_ahead,
+        flow, spread.site_source(site), plan, ran.hub, ticks_ahead=ticks_ahead,
         link=spread.link(site, logs),
     )  # fmt: skip
     op.output("to_finals", out.finals, TestingSink(ran.finals))

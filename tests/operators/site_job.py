@@ -16,6 +16,7 @@ from bytewax.run import cli_main
 from operators.learn import learn_on_network, make_hub
 from tests.operators.letter_log import FileLog
 from tests.operators.spread import Spread
+from tests.operators.toy_job import held
 
 SPREAD = Spread(((450, 300), (350, 0, 500)), per_tick=3, final_rounds=2, dealt=True)
 
@@ -37,20 +38,6 @@ class SaveSink(DynamicSink):
 
     def build(self, step_id, worker_index, worker_count):
         return _Save(self.folder)
-
-
-def held(source, tick, go):
-    """Let the partitions of a source wait before a tick until a file is there."""
-    build = source.build_part
-
-    def build_part(*args):
-        part = build(*args)
-        pull = part.next_batch
-        part.next_batch = lambda: [] if part.tick >= tick and not go.exists() else pull()
-        return part
-
-    source.build_part = build_part
-    return source
 
 
 def main():

@@ -37,7 +37,7 @@ class ModelSite:
         self.keys = {node: node for node in names}
         self.pending, self.queue, self.outbox, self.acks, self.done = [], [], [], [], set()
         self.open = _opener(self.link.homes, self.keys, self.hub)
-        self.cut = _cutter(self.plan.placement, self.keys)
+        self.cut = _cutter(self.plan, self.keys)
         self.letters_out = _writer(frozenset(names), False, self.hub)
         self.keep = _keeper(frozenset(names))
         paced = PacedSource(
@@ -46,7 +46,7 @@ class ModelSite:
         )  # fmt: skip
         self.parts = {n: paced.build_part("", n, state["parts"].get(n)) for n in paced.list_parts()}
         ahead = _rounds_ahead(self.plan, self.ahead)
-        letters = _PacedLetters(self.link.source, self.hub, ahead)
+        letters = _PacedLetters(self.link.source, self.hub, ahead, self.plan.rounds_per_tick)
         self.letters = [
             letters.build_part("", name, offset)
             for name, offset in zip(letters.list_parts(), state["letters"], strict=True)

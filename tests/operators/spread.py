@@ -1,6 +1,6 @@
 """A toy job spread over sites: which site hosts which nodes and reads which partitions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,10 +9,10 @@ from anabranch.exchange import Policy
 from anabranch.network import build_graph, combination_weights, node_names
 from anabranch.placement import Placement
 from anabranch.simulate import simulate
-from anabranch.stream import Block
 from operators.sites import ParameterLink
+from tests.operators.flows import joined
 from tests.operators.letter_log import LogSink, LogSource
-from tests.operators.toy import ToyLearner, ToySource, rows
+from tests.operators.toy import ToyLearner, ToySource
 from tests.operators.toy_job import toy_plan
 
 
@@ -21,6 +21,7 @@ class SiteSource(ToySource):
 
     def __init__(self, whole, parts):
         super().__init__(whole.rows, whole.per_tick)
+        self.block = whole.block
         self.parts = list(parts)
 
     def list_parts(self):
@@ -39,7 +40,10 @@ class Spread:
     policy: Policy = field(default_factory=Policy)
     final_rounds: int = 0
     per_tick: int = 7
+    rounds_per_tick: int = 1
     make: Callable = lambda node: ToyLearner(3)
+    source_of: Callable = ToySource
+    options: Mapping = field(default_factory=dict)
 
     def __post_init__(self):
         names = node_names(self.nodes)
@@ -49,7 +53,7 @@ class Spread:
         cut = [names[i::count] if self.dealt else names[i * len(names) // count :
                (i + 1) * len(names) // count] for i in range(count)]  # fmt: skip
         self.sites = {f"s{i}": tuple(nodes) for i, nodes in enumerate(cut)}
-        self.source = ToySource([n for site in self.rows for n in site], self.per_tick)
+        self.source = self.source_of([n for site in self.rows for n in site], self.per_tick)
         ends = np.cumsum([0, *map(len, self.rows)])
         self.parts = {
             site: self.source.names[ends[i] : ends[i + 1]] for i, site in enumerate(self.sites)
@@ -58,7 +62,10 @@ class Spread:
     def plan(self, site):
         placement = Placement(self.sites[site], self.rule, tuple(self.parts[site]))
         plan = toy_plan((), policy=self.policy, final_rounds=self.final_rounds)
-        return replace(plan, weights=self.weights, placement=placement, make=self.make)
+        return replace(
+            plan, weights=self.weights, placement=placement, make=self.make,
+            rounds_per_tick=self.rounds_per_tick, **self.options,
+        )  # fmt: skip
 
     def site_source(self, site):
         return SiteSource(self.source, self.parts[site])
@@ -75,6 +82,7 @@ class Spread:
         return simulate(
             learners, self.weights, [self._tick(placements, t) for t in range(ticks)],
             final_rounds=self.final_rounds, policy=self.policy,
+            rounds_per_tick=self.rounds_per_tick,
         )  # fmt: skip
 
     def _tick(self, placements, number):
@@ -83,12 +91,7 @@ class Spread:
             start = number * self.per_tick
             count = min(self.per_tick, total - start)
             if count > 0:
-                positions = np.arange(start, start + count)
-                X, y = rows(part, start, count)
-                block = Block(self.source.names[part], number, X, y, positions)
+                block = self.source.block(part, number, start, count)
                 for node, share in placement.shares(block).items():
                     shares.setdefault(node, []).append(share)
-        return {
-            node: (np.concatenate([s.X for s in got]), np.concatenate([s.y for s in got]))
-            for node, got in shares.items()
-        }
+        return {node: joined(got) for node, got in shares.items()}

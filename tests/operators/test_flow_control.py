@@ -23,9 +23,10 @@ class Slow(ToyLearner):
         return super().predict_then_learn(X, y)
 
 
+@pytest.mark.parametrize("each", [1, 3])
 @pytest.mark.parametrize("mode", ["synchronous", "asynchronous"])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_no_partition_runs_further_than_allowed(monkeypatch, mode, workers):
+def test_no_partition_runs_further_than_allowed(monkeypatch, mode, workers, each):
     lead = []
     build = PacedSource.build_part
 
@@ -43,7 +44,7 @@ def test_no_partition_runs_further_than_allowed(monkeypatch, mode, workers):
 
     monkeypatch.setattr(PacedSource, "build_part", watched)
     source = ToySource([280, 280], 7)
-    plan = toy_plan(source.names, mode=mode)
+    plan = toy_plan(source.names, mode=mode, rounds_per_tick=each)
     object.__setattr__(plan, "make", lambda node: Slow(3))
     ran = flows.run_flow(source, plan, workers=workers, ticks_ahead=AHEAD, pooled=False)
     assert ran.final_row()["samples"] == 560

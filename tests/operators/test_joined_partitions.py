@@ -16,11 +16,13 @@ BEGINS = {
 }
 
 
+@pytest.mark.parametrize("each", [1, 5])
 @pytest.mark.parametrize("rule", ["hash", "partition"])
 @pytest.mark.parametrize(("rows", "begins"), BEGINS.values(), ids=BEGINS.keys())
-def test_synchronous_flow_equals_loop(rule, rows, begins):
+def test_synchronous_flow_equals_loop(rule, rows, begins, each):
     source = ToySource(rows, 7, begins)
-    plan = toy_plan(source.names, rule, begins=begins, policy=Policy(every=3))
+    options = {"policy": Policy(every=3), "rounds_per_tick": each}
+    plan = toy_plan(source.names, rule, begins=begins, **options)
     reference = run_loop(source, plan)
     ran = run_flow(source, plan, ticks_ahead=4)
     for node in NAMES:

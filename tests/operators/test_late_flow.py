@@ -11,7 +11,8 @@ from bytewax.testing import TestingSink, cluster_main, run_main
 from anabranch.protocol import freeze
 from anabranch.stream import LABEL, SAMPLE, Apart, Block, End
 from operators.learn import learn_on_network, make_hub
-from tests.operators.flows import Ran
+from tests.operators.flows import Ran, with_pooled
+from tests.operators.label_toy import columns, label_plan
 from tests.operators.toy import rows
 from tests.operators.toy_job import toy_plan
 
@@ -36,6 +37,17 @@ def labels_of(tick):
     return np.zeros((len(numbers), 3)), y[order], ids, LABEL
 
 
+def sets_of(y, ids):
+    """The same as sets of labels: one for the label 2, and one more for some ids."""
+    if np.isnan(y).all():
+        return np.empty((len(y), 0)), ()
+    sets = [{"high"} if value == 2 else set() for value in y]
+    for one, name in zip(sets, ids, strict=True):
+        one |= {"tenth"} if name.endswith("0") else set()
+    names = tuple(sorted(set().union(*sets)))
+    return columns(sets, names), names
+
+
 class LatePartition(StatefulSourcePartition):
     """A tick a call; the job is told to stop when a given one is reached."""
 
@@ -54,6 +66,9 @@ class LatePartition(StatefulSourcePartition):
             self.ended = True
             return [End(self.name, tick - 1)]
         X, y, ids, kind = (samples_of if self.name == "s:0" else labels_of)(tick)
+        names = None
+        if self.source.sets:
+            y, names = sets_of(y, ids)
         positions = np.arange(position, position + len(y))
         times = freeze(np.full(len(y), 1000 * tick))
         apart = Apart(freeze(np.full(len(y), kind, dtype=np.uint8)), ids, times)
@@ -61,7 +76,7 @@ class LatePartition(StatefulSourcePartition):
         return [
             Block(
                 self.name, tick, freeze(X), freeze(y), freeze(positions),
-                records=len(y), times=times, apart=apart,
+                records=len(y), times=times, apart=apart, labels=names,
             )
         ]  # fmt: skip
 
@@ -77,8 +92,8 @@ class LateSource(FixedPartitionedSource):
 
     names = ("l:0", "s:0")
 
-    def __init__(self, hub, stop_at=None):
-        self.hub, self.stop_at = hub, stop_at
+    def __init__(self, hub, stop_at=None, sets=False):
+        self.hub, self.stop_at, self.sets = hub, stop_at, sets
 
     def list_parts(self):
         return list(self.names)
@@ -87,12 +102,14 @@ class LateSource(FixedPartitionedSource):
         return LatePartition(self, for_part, resume_state)
 
 
-def run(workers=1, recovery=None, stop_at=None, ran=None, limit=1000, wait=None, **options):
+def run(workers=1, recovery=None, stop_at=None, ran=None, late=(1000, None), make=toy_plan, **how):
     """Run the flow, to its end or to a tick; what it gives is added to `ran`."""
-    plan = toy_plan(LateSource.names, "id", predictions=True, late=(limit, wait), **options)
-    hub = make_hub(plan.placement, workers=workers, pooled=True)
+    plan = make(LateSource.names, "id", predictions=True, late=late, **how)
+    plan = with_pooled(plan)
+    sets = plan.task == "multilabel"
+    hub = make_hub(plan.placement, workers=workers, lone=plan.lone)
     flow = Dataflow("late")
-    out = learn_on_network(flow, LateSource(hub, stop_at), plan, hub, pooled=True, ticks_ahead=4)
+    out = learn_on_network(flow, LateSource(hub, stop_at, sets), plan, hub, ticks_ahead=4)
     ran = ran or Ran()
     op.output("to_finals", out.finals, TestingSink(ran.finals))
     op.output("to_rows", out.rows, TestingSink(ran.rows))
@@ -167,10 +184,10 @@ def test_a_job_that_was_stopped_goes_on_as_if_it_had_not_been(undisturbed, tmp_p
 
 
 def test_by_time_and_by_number_they_leave_on_the_way():
-    soon = run(wait=1000 * (LAG - 1))
+    soon = run(late=(1000, 1000 * (LAG - 1)))
     assert soon.final_row()["samples"] == 0
     assert len(letters(soon)) == 2 * COUNT
-    few = run(limit=1)
+    few = run(late=(1, None))
     learned = few.final_row()["samples"]
     assert learned < COUNT // 4
     assert len(letters(few)) == 2 * (COUNT - learned)
@@ -182,3 +199,33 @@ def test_asynchronous_nodes_meet_the_same_samples():
     assert ran.final_row()["samples"] == COUNT - len(STRAY)
     assert len(letters(ran)) == 2 * len(STRAY)
     assert [position for position, _ in predicted(ran)] == list(range(COUNT))
+
+
+def named(ran):
+    """What was predicted for each sample, by name."""
+    return {
+        int(position): [name for name, on in zip(made.labels, row, strict=True) if on]
+        for made in ran.predictions
+        for position, row in zip(made.positions, made.predicted, strict=True)
+    }
+
+
+def test_sets_of_labels_come_late_too(tmp_path):
+    whole = run(make=label_plan, rounds_per_tick=2)
+    assert {tuple(f.model["names"]) for f in whole.finals} == {("high", "tenth")}
+    for learner in ("cooperative", "local", "pooled"):
+        assert whole.final_row(learner)["samples"] == COUNT - len(STRAY)
+    assert whole.final_row()["scores"]["MicroF1"] > 0.4
+    assert len(letters(whole)) == 2 * len(STRAY)
+    assert sorted(named(whole)) == list(range(COUNT))
+    assert all(np.isnan(made.y).all() for made in whole.predictions)
+    init_db_dir(tmp_path, 1)
+    part = run(recovery=tmp_path, stop_at=9, make=label_plan, rounds_per_tick=2)
+    part.finals.clear()
+    part.rows.clear()
+    run(workers=2, recovery=tmp_path, ran=part, make=label_plan, rounds_per_tick=2)
+    assert {f.node: f.model["w"].tobytes() for f in part.finals} == {
+        f.node: f.model["w"].tobytes() for f in whole.finals
+    }
+    assert named(part) == named(whole)
+    assert {**part.final_row(), "time": 0} == {**whole.final_row(), "time": 0}

@@ -13,6 +13,7 @@ from anabranch.learners import make
 from anabranch.stream import LABEL, SAMPLE, WHOLE, Predictions
 from operators.node_core import NodeCore
 from operators.node_plan import POOLED
+from tests.operators.flows import with_pooled
 from tests.operators.late_oracle import (
     Fussy,
     Oracle,
@@ -164,7 +165,7 @@ def test_the_pooled_companion_learns_the_same_way_and_says_nothing():
         [(SAMPLE, name, 0) for name in "abcdefgh"] + [(LABEL, name, 0) for name in "habczab"]
     )
     limit = 2  # a node's; seven nodes' rows may wait here
-    core = NodeCore(plan(limit), POOLED)
+    core = NodeCore(with_pooled(plan(limit)), POOLED)
     assert core.learn(0, [share_of(rows, node=POOLED)]) == []
     assert core.rows == 4
     (report,) = core.reports(0, final=True)

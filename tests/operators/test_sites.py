@@ -14,6 +14,7 @@ from operators.items import Outgoing, Parcel
 from operators.learn import make_hub
 from operators.sites import ParameterLink, _PacedLetters, _rounds_ahead
 from operators.synchronous import SynchronousNode
+from tests.operators.label_toy import GrowingSource, LabelToy
 from tests.operators.letter_log import LogSource, MemoryLog
 from tests.operators.site_flows import run_sites
 from tests.operators.site_model import play
@@ -33,6 +34,18 @@ SPREADS = {
         ((), (90,), (0,)), graph="path", rule="partition", policy=Policy(every=50)
     ),
     "nothing to learn": Spread(((0,), (0, 0)), graph="ring", policy=Policy(every=50)),
+    "five rounds a tick": Spread(((60,), (0, 90)), rounds_per_tick=5, final_rounds=1),
+    "two rounds a tick, every third round": Spread(
+        ((60, 0), (90,), (10, 40)), graph="path", rule="partition", policy=Policy(every=3),
+        rounds_per_tick=2,
+    ),
+    "three rounds a tick, ends before any exchange": Spread(
+        ((), (90,), (0,)), graph="ring", policy=Policy(every=100), rounds_per_tick=3
+    ),
+    "labels that grow": Spread(
+        ((90,), (70,)), source_of=GrowingSource, make=lambda node: LabelToy(3),
+        options={"task": "multilabel", "restore": LabelToy.restore}, rounds_per_tick=2,
+    ),
     "when moved": Spread(((21,), (0, 300)), policy=Policy("event", tolerance=0.05)),
     "four, warming up": Spread(
         ((30,), (61,), (7,), (0,)), graph="grid", nodes=9, final_rounds=1,
@@ -66,7 +79,10 @@ def test_any_order_of_arrival_and_crashes_anywhere(spread, crashes):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("name", ["uneven", "ring of three, each node its partition"])
+@pytest.mark.parametrize(
+    "name",
+    ["uneven", "ring of three, each node its partition", "five rounds a tick", "labels that grow"],
+)
 def test_flows_of_sites_end_as_one_job(name, workers):
     spread = SPREADS[name]
     ran = run_sites(spread, workers=workers)

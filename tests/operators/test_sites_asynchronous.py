@@ -149,7 +149,7 @@ def test_a_rebuilt_node_knows_which_sites_end():
     it.on_batch([Parcel(spread.sites["s1"][0], -1, None, True, news={"s1": SiteNews(30, 8)})])
     rebuilt = AsynchronousNode(it.plan, it.core.node, it.snapshot())
     assert rebuilt.gossip.ended
-    assert rebuilt.heard_at == {}  # news alone are no parameters
+    assert rebuilt.heard == {}  # news alone are no parameters
 
 
 def test_a_silent_site_is_not_awaited():

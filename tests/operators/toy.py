@@ -85,15 +85,7 @@ class ToyPartition(StatefulSourcePartition):
             self.ended = True
             return [End(self.name, self.tick - 1)]
         count = min(self.source.per_tick, total - start)
-        X, y = rows(part, start, count)
-        block = Block(
-            self.name,
-            self.tick,
-            freeze(X),
-            freeze(y),
-            np.arange(start, start + count),
-            records=count,
-        )
+        block = self.source.block(part, self.tick, start, count)
         self.tick += 1
         return [block]
 
@@ -111,9 +103,33 @@ class ToySource(FixedPartitionedSource):
         self.rows, self.per_tick, self.begins = rows, per_tick, dict(begins)
         self.names = [f"p{i:02d}" for i in range(len(rows))]
 
+    def block(self, part, tick, start, count):
+        """Give the block of a tick."""
+        X, y = rows(part, start, count)
+        positions = np.arange(start, start + count)
+        return Block(self.names[part], tick, freeze(X), freeze(y), positions, records=count)
+
     def list_parts(self):
         return self.names
 
     def build_part(self, step_id, for_part, resume_state):
         fresh = (self.begins.get(for_part, 0), False)
         return ToyPartition(self, for_part, resume_state or fresh)
+
+
+class Stops:
+    """A source that tells the job to stop when its nodes have done with 4 ticks, or a few more."""
+
+    def build_part(self, *args):
+        part = super().build_part(*args)
+        pull = part.next_batch
+
+        def next_batch():
+            if part.tick < 6:
+                return pull()
+            if min(map(self.hub.slowest, self.names)) >= 3:
+                self.hub.drain.set()
+            return []
+
+        part.next_batch = next_batch
+        return part
