@@ -1,6 +1,6 @@
 """The dataflow of a job: source, nodes, and where everything they give goes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -16,8 +16,10 @@ from anabranch.placement import Placement, PlacementRule
 from anabranch.protocol import Learner, NodeId
 from operators.hub import Hub
 from operators.learn import learn_on_network, make_hub
-from operators.node_plan import NodePlan
+from operators.node_plan import LOCAL, POOLED, Lone, NodePlan
 from pipelines.config import Job, build_weights
+from pipelines.config.baselines import baselines
+from pipelines.config.learner import takes_labels
 from pipelines.gauges import Gauges
 from pipelines.outputs import Outputs
 from pipelines.sources import JobSource, build_source
@@ -46,13 +48,12 @@ def build_flow(job: Job, process: int = 0) -> Built:
     topics = open_topics(job, process)
     source = build_source(job, topics)
     plan = build_plan(job, source)
-    pooled = "pooled" in job.evaluation.companions
     hub = make_hub(
         plan.placement,
         process=process,
         processes=job.parallel.processes,
         workers=job.parallel.workers,
-        pooled=pooled,
+        lone=plan.lone,
     )
     flow = Dataflow("anabranch")
     out = learn_on_network(
@@ -60,7 +61,6 @@ def build_flow(job: Job, process: int = 0) -> Built:
         source.blocks,
         plan,
         hub,
-        pooled=pooled,
         ticks_ahead=job.exchange.ticks_ahead,
         stop_at_bad_input=job.output.on_bad_input == "stop",
         link=topics.link(plan, source),
@@ -75,20 +75,24 @@ def build_plan(job: Job, source: JobSource) -> NodePlan:
     learner, exchange = job.learner, job.exchange
     weights = build_weights(job.network)
     warm_up = int(learner.options.get("warm_up", 0))
+    own = Lone(partial(_make, job, source, _roles(job, weights)), LEARNERS[learner.kind].restore)
     return NodePlan(
-        make=partial(_make, job, source, _roles(job, weights)),
-        restore=LEARNERS[learner.kind].restore,
+        make=own.make,
+        restore=own.restore,
         weights=weights,
         placement=_placement(job, source),
         task=LEARNERS[learner.kind].task,
         ranks=learner.ranks,
         features=source.width,
+        labels=job.source.label_names,
         policy=Policy(exchange.policy, exchange.every, exchange.tolerance, warm_up),
         mode=exchange.mode,
+        rounds_per_tick=exchange.rounds_per_tick,
         final_rounds=exchange.rounds if batch else exchange.final_rounds,
         window=job.evaluation.window,
         report_every=job.evaluation.every,
         local="local" in job.evaluation.companions,
+        lone=_lone(job, source, own),
         batch=batch,
         predictions=job.output.predictions is not None,
         margins=job.output.margins,
@@ -104,9 +108,31 @@ def _make(job: Job, source: JobSource, roles: Mapping[NodeId, str], node: NodeId
     # Random features are drawn by name, so that sites whose columns differ in order agree.
     if source.features and "names" in signature(LEARNERS[section.kind]).parameters:
         options["names"] = source.features
+    if takes_labels(LEARNERS[section.kind]):
+        options["labels"] = job.source.label_names
     if roles:
         options["role"] = roles.get(node, "node")
     return make(section.kind, source.width, section.ranks, **options)
+
+
+def _lone(job: Job, source: JobSource, pooled: Lone) -> Mapping[str, Lone]:
+    """Give the companions without neighbours: the pooled one, and the baselines."""
+    found = {}
+    for name in job.evaluation.companions:
+        if name == POOLED:
+            found[name] = pooled
+        elif name != LOCAL:
+            baseline = baselines()[name]
+            make = partial(_make_baseline, job, source, baseline)
+            found[name] = Lone(make, baseline.restore, saved=False)
+    return found
+
+
+def _make_baseline(
+    job: Job, source: JobSource, baseline: Callable[..., Learner], name: NodeId
+) -> Learner:
+    known = {"labels": job.source.label_names} if takes_labels(baseline) else {}
+    return baseline(source.width, job.learner.ranks, **known)
 
 
 def _roles(job: Job, weights: Weights) -> Mapping[NodeId, str]:

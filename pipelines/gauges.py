@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -51,7 +51,7 @@ class Gauges:
 
     Attributes
     ----------
-    hub : rows learned, refused messages, sites heard
+    hub : rows learned, refused messages, sites heard, what learners tell of themselves
     partitions : the partitions it reads
     outputs : the topics it writes
     """
@@ -79,6 +79,7 @@ class Gauges:
                 for out in self.outputs
             },
             "refused": dict(self.hub.refused),
+            **_measures(dict(self.hub.measures)),
             "sites": {
                 site: {"silent": now - heard.at, "round": heard.round, "ended": heard.ended}
                 for site, heard in dict(self.hub.sites).items()
@@ -103,6 +104,19 @@ class Gauges:
             self._recent.popleft()
         (begin, before), (end, after) = self._recent[0], self._recent[-1]
         return (after - before) / (end - begin) if end > begin else 0.0
+
+
+def _measures(nodes: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """Give each measure's largest value, sum and number of nodes, and the nodes that diverge."""
+    found: dict[str, dict[str, float]] = {}
+    for told in nodes.values():
+        for name, value in told.items():
+            known = found.setdefault(name, {"max": value, "sum": 0.0, "nodes": 0})
+            known["max"] = max(known["max"], value)
+            known["sum"] += value
+            known["nodes"] += 1
+    diverging = sorted(node for node, told in nodes.items() if told.get("diverging", 0.0) > 0.0)
+    return {"measures": found, "diverging": diverging}
 
 
 def resident_memory() -> int:

@@ -18,6 +18,7 @@ STARTED_AFTER = 90.0
 """Seconds in which a process may stand still after its start: kernels may have to be compiled."""
 _MANY_DEAD = 0.1
 _WINDOW = 60.0
+_NAMED = 3
 
 State = Literal["green", "yellow", "red"]
 Found = Iterator[tuple[State, str]]
@@ -44,8 +45,8 @@ class Health:
     -----
     Red within 30 s: a process is not heard of, a partition or an output reports an error, a
     partition stands still with records to read, and (synchronous) a site is silent. Red,
-    too: most records become dead letters. Yellow: many do, a site is silent (asynchronous), or
-    messages are refused.
+    too: most records become dead letters. Yellow: many do, a site is silent (asynchronous),
+    messages are refused, or a node diverges.
     """
 
     job: Job
@@ -61,8 +62,8 @@ class Health:
         statuses : what the processes wrote last
         now : seconds since 1970
         """
-        rules = (self._processes, self._partitions, self._outputs, self._sites, self._refusals)
-        found = [one for rule in rules for one in rule(statuses, now)]
+        rules = (self._processes, self._partitions, self._outputs, self._sites, self._nodes)
+        found = [one for rule in (*rules, self._refusals) for one in rule(statuses, now)]
         worst: State = "green"
         for state, _ in found:
             worst = "red" if "red" in (state, worst) else "yellow"
@@ -146,6 +147,14 @@ class Health:
         if dead > 0 and dead > _MANY_DEAD * (dead + samples):
             state = "red" if dead > samples else "yellow"
             yield state, f"{dead:,} of {dead + samples:,} records became dead letters just now"
+
+    def _nodes(self, statuses: Sequence[Status], now: float) -> Found:
+        nodes = sorted({node for status in statuses for node in status.get("diverging", ())})
+        if nodes:
+            more = f" and {len(nodes) - _NAMED:,} more" if len(nodes) > _NAMED else ""
+            named = ", ".join(map(repr, nodes[:_NAMED])) + more
+            are = "node {} diverges" if len(nodes) == 1 else "nodes {} diverge"
+            yield "yellow", f"{are.format(named)}; damped"
 
     def _stood(self, name: str, offset: int, now: float) -> float:
         before, since = self._places.get(name, (None, now))

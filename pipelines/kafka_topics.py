@@ -135,13 +135,14 @@ class KafkaTopics:
 
 
 def settings_hash(job: Job, features: tuple[str, ...]) -> str:
-    """Digest what all sites must have alike: learner, exchange, seed, and the features' names.
+    """Digest what all sites must have alike: learner, exchange, seed, features and labels.
 
-    Names are sorted: sites may have their columns in any order.
+    Features' names are sorted: sites may have their columns in any order.
     """
     tables = encode(job)
     agreed: dict[str, Any] = {section: tables[section] for section in _AGREED}
     agreed |= {"weights": job.network.weights, "seed": job.job.seed, "features": sorted(features)}
+    agreed["labels"] = list(job.source.label_names)
     return hashlib.sha256(json.dumps(agreed, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -41,6 +41,7 @@ class JobCollector(Collector):
         yield from _partitions(statuses)
         yield from _outputs(statuses)
         yield from _sites(statuses)
+        yield from _measures(statuses)
 
 
 def _total(name: str, text: str, statuses: Sequence[Status], key: str) -> Metric:
@@ -94,6 +95,27 @@ def _outputs(statuses: Sequence[Status]) -> Iterator[Metric]:
         for topic, value in sums.items():
             family.add_metric([topic], value)
         yield family
+
+
+def _measures(statuses: Sequence[Status]) -> Iterator[Metric]:
+    """Give what learners tell of themselves by name alone: nodes may be many."""
+    largest = GaugeMetricFamily(
+        "anabranch_measure_max",
+        "The largest of the numbers that nodes tell of themselves",
+        labels=["measure"],
+    )
+    mean = GaugeMetricFamily("anabranch_measure_mean", "The mean of them", labels=["measure"])
+    told = [status.get("measures", {}) for status in statuses]
+    for name in sorted({name for measures in told for name in measures}):
+        parts = [measures[name] for measures in told if name in measures]
+        largest.add_metric([name], max(part["max"] for part in parts))
+        nodes = sum(part["nodes"] for part in parts)
+        mean.add_metric([name], sum(part["sum"] for part in parts) / nodes)
+    diverging = sum(len(status.get("diverging", ())) for status in statuses)
+    yield from (largest, mean)
+    yield GaugeMetricFamily(
+        "anabranch_diverging_nodes", "Nodes whose parameters diverge", value=diverging
+    )
 
 
 def _sites(statuses: Sequence[Status]) -> Iterator[Metric]:

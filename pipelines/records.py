@@ -36,4 +36,8 @@ def record_format(job: Job) -> RecordFormat:
         columns=source.columns,
         sparse_width=source.sparse_width,
         id_from=source.id,
+        labels=source.label_names,
+        label_list=source.label_list,
+        label_separator=source.label_separator,
+        new_labels=source.new_labels,
     )

@@ -16,6 +16,7 @@ _FREE_KEYS = (
     "job.run_dir",
     "source.linger",
     "source.on_expired",
+    "evaluation.per_label",
     *(f"sites.{key}" for key in Connection.__struct_fields__),
 )
 

@@ -10,6 +10,7 @@ from anabranch.errors import ConfigurationError
 from anabranch.stream import Block, End
 from connectors import FileSource, GeneratorSource, read_split
 from pipelines.config import Job, build_stream
+from pipelines.config.source import FILES
 from pipelines.records import record_format
 from pipelines.topics import NoTopics, Topics
 
@@ -69,8 +70,8 @@ def _files(job: Job) -> FileSource:
 
 
 def _format(kind: str) -> Any:
-    if kind not in ("csv", "jsonl"):
-        raise ConfigurationError(f"source.kind is {kind!r}; files are read as csv or jsonl")
+    if kind not in FILES:
+        raise ConfigurationError(f"source.kind is {kind!r}; allowed for files: {', '.join(FILES)}")
     return kind
 
 

@@ -87,7 +87,7 @@ class ConsensusElasticNet(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.learner_: ElasticNet | None = None
         self.n_iter_ = 1
         if self.nodes == 1:
-            frame, theta, _ = solve_alone(settings, shards[0], None, np.zeros(settings.size))
+            frame, theta, *_ = solve_alone(settings, shards[0], None, np.zeros(settings.size))
         else:
             frame, theta, self.n_iter_ = solve_shards(settings, shards, self.rounds)
         return self._serve(*frame.raw(theta), frame.centre[:-1])

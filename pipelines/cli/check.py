@@ -1,6 +1,6 @@
 """`anabranch check`: what a job would do, without doing it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ from pipelines.cli.guard import complain
 from pipelines.cli.source import check_source
 from pipelines.config import Job, build_weights, load_job
 from pipelines.config.derive import ROWS_PER_NODE
-from pipelines.config.learner import task_of
+from pipelines.config.learner import learner_class, takes_labels, task_of
 from pipelines.topics import settle
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 _SLOW_GAP = 0.01
+_SHOWN = 6
 
 
 def check(
@@ -43,11 +44,22 @@ def check(
 
 
 def _job_facts(job: Job, features: int | None) -> dict[str, str]:
+    known = {"labels": _labels(job)} if task_of(job.learner) == "multilabel" else {}
     return {
         "learner": _learner(job),
         "features": "told by the first record" if features is None else f"{features}",
+        **known,
         "rows a tick": f"{job.source.rows_per_tick:,} of each partition",
     }
+
+
+def _labels(job: Job) -> str:
+    source, names = job.source, job.source.label_names
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    known = f"{len(names)}: {shown}" if names else "none known yet"
+    new = {"grow": "new ones are taken up", "ignore": "new ones are ignored"}
+    told = new.get(source.new_labels, "records with new ones are refused")
+    return f"{known}; {told}" if source.label_list else known
 
 
 def _learner(job: Job) -> str:
@@ -76,16 +88,44 @@ def _traffic(job: Job, features: int | None, weights: "Weights") -> dict[str, st
     if features is not None:
         size = _message_size(job, features)
         traffic = f"at most {messages * size:,} ({messages:,} messages of {size:,})"
+    if job.source.label_list and job.source.new_labels == "grow":
+        traffic += ", more with every new label"
     return {"messages a round": f"{messages:,}", "bytes a round": traffic}
 
 
 def _message_size(job: Job, features: int) -> int:
     from anabranch.learners import make
+    from anabranch.protocol import Labelled
 
-    learner = make(job.learner.kind, features, job.learner.ranks, **job.learner.options)
+    section = job.learner
+    known = {"labels": job.source.label_names} if takes_labels(learner_class(section.kind)) else {}
+
+    def fresh() -> Any:
+        return make(section.kind, features, section.ranks, **known, **section.options)
+
     # Past any warm-up, whose messages carry moments too.
-    late: Any = learner.messages(int(job.learner.options.get("warm_up") or 0) + 1)
+    after = int(section.options.get("warm_up") or 0) + 1
+    learner = fresh()
+    if isinstance(learner, Labelled):
+        learner = _taught(fresh, features, after)
+    late = learner.messages(2 * after)
     return max((sum(a.nbytes for a in message.arrays.values()) for message in late), default=0)
+
+
+def _taught(fresh: Callable[[], Any], features: int, rounds: int) -> Any:
+    """Give one of two nodes that have met samples, for learners that say little before."""
+    import numpy as np
+
+    from anabranch.network import combination_weights, node_names, path
+    from anabranch.simulate import simulate
+
+    graph = path(node_names(2))
+    nodes = {name: fresh() for name in graph.nodes}
+    X = np.random.default_rng(0).normal(size=(4, features))
+    y = np.repeat(np.array([[0.0], [1.0]] * 2), len(nodes[graph.nodes[0]].labels), axis=1)
+    tick = dict.fromkeys(graph.nodes, (X, y))
+    run = simulate(nodes, combination_weights(graph), [tick], final_rounds=rounds)
+    return run.learners[graph.nodes[0]]
 
 
 def _warnings(job: Job, weights: "Weights", partitions: int) -> Iterator[str]:

@@ -17,6 +17,7 @@ __all__ = ["print_closing", "print_failure", "print_report", "score_table"]
 _TAIL = 15
 _STREAM = "each sample predicted before it is learned"
 _SENTENCE = re.compile(r"(?:BadInput|Stopped)Error: (.*)")
+_BETWEEN_WORDS = re.compile("(?<=[a-z])(?=[A-Z])")
 _LEARNERS = {"cooperative": 0, "local": 1, "pooled": 2}
 
 
@@ -56,15 +57,15 @@ def score_table(
     or of the training samples after so many rounds of a batch job.
     """
     held = any(row.get("held") for row in rows.values())
-    table = Table(title=_title(held, batch_rounds, stopped))
-    table.add_column("learner")
-    table.add_column("samples", justify="right")
+    table = Table(title=_title(held, batch_rounds, stopped), pad_edge=False)
+    table.add_column("learner", overflow="fold", min_width=max(map(len, _LEARNERS)))
+    table.add_column("samples", justify="right", vertical="bottom")
     shown = {
         name: (row.get("held") if held else row.get("scores")) or {} for name, row in rows.items()
     }
     metrics = list(dict.fromkeys(metric for scores in shown.values() for metric in scores))
     for metric in metrics:
-        table.add_column(metric, justify="right")
+        table.add_column(_BETWEEN_WORDS.sub("\n", metric), justify="right", vertical="bottom")
     for name in sorted(rows, key=lambda name: (_LEARNERS.get(name, len(_LEARNERS)), name)):
         learned = rows[name].get("samples")
         values = [_figure(shown[name].get(metric) if learned else None) for metric in metrics]

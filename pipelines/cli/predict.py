@@ -1,7 +1,9 @@
 """`anabranch predict`: what a saved model says of the records of a file."""
 
+import csv
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -23,19 +25,26 @@ def predict(
     model: Annotated[Path, typer.Argument(help="Model file of a node, models/NODE.npz.")],
     file: Annotated[Path, typer.Argument(help="CSV (with a header) or JSON Lines, plain or .gz.")],
     out: Annotated[str, typer.Option(help="File to write; - is standard output.")] = "-",
+    margins: Annotated[
+        bool, typer.Option("--margins", help="Add each prediction's margins, as JSON.")
+    ] = False,
 ) -> None:
     """Print "record,prediction" for every record of a file; records count from 0.
 
-    Bad records are named on standard error and have no line in the output.
+    A set of labels is a JSON list of their names. Bad records are named on standard error and
+    have no line in the output.
     """
     from anabranch.model_file import load, read
+    from anabranch.protocol import Margins
 
     learner = load(model)
+    if margins and not isinstance(learner, Margins):
+        raise ConfigurationError(f"--margins: models of {learner.kind} have none; leave it out")
     names = read(model).metadata.get("features")
     rows = read_rows(file, names, getattr(learner, "features", None))
     with _output(out) as target:
-        target.write("record,prediction\n")
-        bad = _predict_all(learner, rows, target)
+        target.write("record,prediction,margins\n" if margins else "record,prediction\n")
+        bad = _predict_all(learner, rows, target, margins)
     if bad:
         complain(f"{bad:,} bad records have no prediction")
 
@@ -53,10 +62,11 @@ def _output(out: str) -> Iterator[IO[str]]:
         raise ConfigurationError(f"--out is {out!r}, which cannot be written: {error}") from None
 
 
-def _predict_all(learner: Any, rows: Rows, target: IO[str]) -> int:
+def _predict_all(learner: Any, rows: Rows, target: IO[str], margins: bool) -> int:
     import numpy as np
 
     bad, numbered = 0, enumerate(rows)
+    writer = csv.writer(target, lineterminator="\n")
     while block := list(islice(numbered, _BLOCK)):
         good = [(number, row) for number, row in block if not isinstance(row, BadRow)]
         for number, row in block:
@@ -64,10 +74,33 @@ def _predict_all(learner: Any, rows: Rows, target: IO[str]) -> int:
                 bad += 1
                 _complain_of(number, row, bad)
         if good:
-            predicted = learner.predict(np.array([row for _, row in good], dtype=np.float64))
-            pairs = zip(good, np.asarray(predicted).tolist(), strict=True)
-            target.writelines(f"{number},{_text(value)}\n" for (number, _), value in pairs)
+            told = _told(learner, np.array([row for _, row in good], dtype=np.float64), margins)
+            writer.writerows(
+                [number, *cells] for (number, _), cells in zip(good, told, strict=True)
+            )
     return bad
+
+
+def _told(learner: Any, X: Any, margins: bool) -> list[list[Any]]:
+    """Give prediction and margins, if wanted, of every row, as they are written."""
+    from anabranch.protocol import Labelled
+
+    labels = learner.labels if isinstance(learner, Labelled) else None
+    cells = [[_prediction(value, labels)] for value in learner.predict(X).tolist()]
+    if margins:
+        for row, values in zip(cells, learner.scores(X).tolist(), strict=True):
+            row.append(_json(values if labels is None else dict(zip(labels, values, strict=True))))
+    return cells
+
+
+def _prediction(value: Any, labels: Sequence[str] | None) -> Any:
+    if labels is None:
+        return value
+    return _json([name for name, there in zip(labels, value, strict=True) if there])
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _complain_of(number: int, why: BadRow, bad: int) -> None:
@@ -75,7 +108,3 @@ def _complain_of(number: int, why: BadRow, bad: int) -> None:
         complain(f"record {number}: {why}")
     elif bad == _TOLD + 1:
         complain("further bad records are only counted")
-
-
-def _text(value: Any) -> str:
-    return ",".join(str(part) for part in value) if isinstance(value, list) else str(value)

@@ -22,18 +22,22 @@ class Stream(Protocol):
 
     @property
     def ranks(self) -> int:
-        """Number of ranks."""
+        """Number of ranks; 0 where samples have sets of labels."""
         ...
 
     def block(self, start: int, count: int) -> tuple[Array, Array]:
-        """Give `count` samples from a position: X (n, d) and y (n,)."""
+        """Give `count` samples from a position: X (n, d) and y (n,) or (n, q)."""
         ...
 
 
 def build_stream(source: Source) -> Stream:
     """Build the stream of a generator; `source.kind` must be one."""
     from anabranch.synthetic import make_stream
+    from anabranch.synthetic_labels import labelled
 
+    if source.kind == "labelled":
+        count = len(source.label_names)
+        return labelled(source.width, count, noise=source.noise, seed=source.seed)
     options: dict[str, object] = {"seed": source.seed}
     if source.kind == "wide":
         options |= {"features": source.width, "noise": source.noise}

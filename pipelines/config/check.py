@@ -1,6 +1,6 @@
 """Checks between keys: what each key allows by itself is settled before."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -8,21 +8,25 @@ from msgspec import NODEFAULT
 from msgspec.structs import fields
 
 from anabranch.errors import ConfigurationError
-from pipelines.config.build import build_stream, build_weights
+from pipelines.config.build import build_weights
 from pipelines.config.check_kafka import check_kafka, check_sites
-from pipelines.config.learner import task_of
+from pipelines.config.check_task import check_task
 from pipelines.config.sections import Job
+from pipelines.config.source import FILES
 from pipelines.config.targets import Target
 from pipelines.config.wording import show
 
 __all__ = ["check_job"]
 
-_FILES, _GENERATORS, _RECORDS = "csv and jsonl", "generators", "csv, jsonl and kafka"
+_GENERATORS, _RECORDS = "generators", "csv, jsonl, arff and kafka"
+_FILES, _LISTS = "csv, jsonl and arff", "csv, jsonl and kafka"
+_WIDE = "wide and labelled"
 _ONLY = {
     _FILES: ("paths", "follow", "shuffle", "split", "split_row"),
-    _RECORDS: ("label", "features"),
+    _RECORDS: ("label", "label_xml", "features"),
+    _LISTS: ("label_list", "label_separator", "new_labels"),
     _GENERATORS: ("rows", "partitions"),
-    "wide": ("width", "noise"),
+    _WIDE: ("width", "noise"),
     "drifting": ("drift", "drift_every", "drift_over", "drift_shift"),
     "kafka": (
         "topics", "format", "columns", "start", "until_end", "on_expired", "linger",
@@ -32,8 +36,12 @@ _ONLY = {
 """Keys of [source] by the kinds of source they apply to."""
 
 
-def check_job(job: Job) -> None:
+def check_job(job: Job, learners: Mapping[str, type] | None = None) -> None:
     """Check a job's keys against each other, and that its files are there.
+
+    Parameters
+    ----------
+    learners : learners by name; the registry unless given
 
     Raises
     ------
@@ -44,6 +52,7 @@ def check_job(job: Job) -> None:
     """
     for check in _CHECKS:
         check(job)
+    check_task(job, learners)
 
 
 def _fail(message: str) -> NoReturn:
@@ -64,7 +73,7 @@ def _check_name(job: Job) -> None:
 def _check_applicable(job: Job) -> None:
     source = job.source
     own = {source.kind, _GENERATORS if source.generated else _RECORDS}
-    own |= {_FILES} if source.kind in ("csv", "jsonl") else set()
+    own |= {owner for owner in (_FILES, _LISTS, _WIDE) if source.kind in _names_in(owner)}
     for owner, keys in _ONLY.items():
         for key in keys if owner not in own else ():
             if _changed(source, key):
@@ -74,8 +83,12 @@ def _check_applicable(job: Job) -> None:
                 )
 
 
+def _names_in(owner: str) -> list[str]:
+    return owner.replace(" and ", ", ").split(", ")
+
+
 def _check_paths(job: Job) -> None:
-    if job.source.kind not in ("csv", "jsonl"):
+    if job.source.kind not in FILES:
         return
     if not job.source.paths:
         _fail("source.paths is empty; it must name one or more files")
@@ -101,13 +114,14 @@ def _check_fields(job: Job) -> None:
             f"source.node is {show(source.node)}, but applies to kafka only; source.kind is "
             f"{show(source.kind)}"
         )
-    if field == source.label:
+    label = source.label if source.label_list or not source.labels else None
+    if field is not None and field == label:
         _fail(f"source.node names the label, {show(field)}; it must be another field")
     if features is None:
         return
     if not features or len(set(features)) < len(features):
         _fail(f"source.features is {show(features)}; it must name each feature once")
-    for name, key in ((source.label, "label"), (field, "node")):
+    for name, key in ((label, "label"), (field, "node")):
         if name in features:
             _fail(f"source.features has {show(name)}, which is source.{key}; it must be left out")
 
@@ -167,26 +181,16 @@ def _check_network(job: Job) -> None:
             )
     if network.connectivity is not None and _changed(network, "degree"):
         _fail("network.degree and network.connectivity exclude each other; give one of them")
-    if "pooled" in network.names:
-        _fail('network.nodes has "pooled", the companion\'s name; it must be any other name')
     build_weights(network)
 
 
-def _check_ranks(job: Job) -> None:
-    if not job.source.generated or task_of(job.learner) != "ordinal":
-        return
-    given = build_stream(job.source).ranks
-    if job.learner.ranks < given:
+def _check_exchange(job: Job) -> None:
+    rounds = job.exchange.rounds_per_tick
+    if rounds > 1 and job.job.kind == "batch":
         _fail(
-            f"learner.ranks is {job.learner.ranks}; source.kind {show(job.source.kind)} has "
-            f"labels up to {given}, so it must be at least that"
+            f"exchange.rounds_per_tick is {rounds}, but a batch job has one tick; set "
+            "exchange.rounds instead"
         )
-
-
-def _check_companions(job: Job) -> None:
-    companions = job.evaluation.companions
-    if len(set(companions)) < len(companions):
-        _fail(f"evaluation.companions is {show(companions)}; it must name each companion once")
 
 
 def _check_durations(job: Job) -> None:
@@ -222,9 +226,8 @@ _CHECKS: tuple[Callable[[Job], None], ...] = (
     _check_fields,
     _check_split,
     _check_endless,
-    _check_ranks,
     _check_network,
-    _check_companions,
+    _check_exchange,
     _check_durations,
     _check_outputs,
     check_kafka,

@@ -12,6 +12,7 @@ from anabranch.errors import ConfigurationError
 from pipelines.config.build import build_stream
 from pipelines.config.edges import read_edges
 from pipelines.config.kafka import Connection
+from pipelines.config.labels import GENERATED, complete_labels
 from pipelines.config.learner import complete_learner, task_of
 from pipelines.config.sections import Job, Output
 
@@ -25,6 +26,8 @@ ROWS_PER_NODE = 10
 DERIVED: dict[str, str] = {
     "job.name": "the job file's name, without .toml",
     "job.run_dir": '"runs/{name}"',
+    "source.labels": f"the names in source.label_xml; {GENERATED} of the labelled generator",
+    "source.new_labels": '"grow" for lists without source.labels, else "refuse"',
     "source.rows_per_tick": f"{ROWS_PER_NODE} x nodes / partitions; all rows in a batch job",
     "source.seed": "job.seed",
     "network.nodes": "20, or the names in network.edges",
@@ -57,6 +60,7 @@ def derive(job: Job, given: Collection[str], learners: Mapping[str, type] | None
     job = replace(job, output=_outputs(job))
     job = _network(_source_files(job), given)
     job = _sites(job)
+    job = replace(job, source=complete_labels(job.source, given))
     job = _ticks(job, given)
     job = _small_defaults(job, given)
     return _learner(job, given, learners)
@@ -169,7 +173,7 @@ def _learner(job: Job, given: Collection[str], learners: Mapping[str, type] | No
     if job.source.generated:
         stream = build_stream(job.source)
         features = stream.features
-        if "learner.ranks" not in given:
+        if "learner.ranks" not in given and stream.ranks:
             job = replace(job, learner=replace(job.learner, ranks=stream.ranks))
     elif "learner.ranks" not in given and task_of(job.learner, learners) == "ordinal":
         raise ConfigurationError(

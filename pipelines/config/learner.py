@@ -1,7 +1,7 @@
 """The learner's options: checked against its constructor, completed from its defaults."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
 import msgspec
@@ -13,9 +13,16 @@ from anabranch.protocol import Learner, Task
 from pipelines.config.sections import Job, LearnerSection
 from pipelines.config.wording import allowed, show
 
-__all__ = ["complete_learner", "learner_class", "option_parameters", "registry", "task_of"]
+__all__ = [
+    "complete_learner",
+    "learner_class",
+    "option_parameters",
+    "registry",
+    "takes_labels",
+    "task_of",
+]
 
-RESERVED = ("features", "ranks", "names", "role")
+RESERVED = ("features", "ranks", "names", "role", "labels")
 """Arguments that follow from the data or have a key of their own."""
 
 
@@ -65,6 +72,11 @@ def option_parameters(learner: type) -> dict[str, tuple[Any, Any]]:
     }
 
 
+def takes_labels(learner: Callable[..., Any]) -> bool:
+    """Tell whether a learner's constructor takes the names of the labels."""
+    return "labels" in inspect.signature(learner).parameters
+
+
 def complete_learner(
     job: Job, features: int | None, learners: Mapping[str, type] | None = None
 ) -> LearnerSection:
@@ -85,8 +97,9 @@ def complete_learner(
     options = _checked(section, option_parameters(learner))
     if "seed" in option_parameters(learner):
         options.setdefault("seed", job.job.seed)
+    known = {"labels": job.source.label_names} if takes_labels(learner) else {}
     try:
-        learner(features or 1, section.ranks, **options)
+        learner(features or 1, section.ranks, **known, **options)
     except ConfigurationError as error:
         raise ConfigurationError(f"[learner]: {error}") from None
     except (AnabranchError, ValueError, TypeError) as error:
@@ -110,6 +123,8 @@ def _for_kind(job: Job, learners: Mapping[str, type]) -> LearnerSection:
 def _checked(section: LearnerSection, parameters: dict[str, tuple[Any, Any]]) -> dict[str, Any]:
     names = [*parameters, "kind", "ranks"]
     for key in section.options:
+        if key == "labels":
+            raise ConfigurationError("the key learner.labels is unknown; it is source.labels")
         if key not in parameters:
             raise ConfigurationError(f"the key learner.{key} is unknown{nearest(key, names)}")
     options = {}

@@ -24,7 +24,7 @@ DEFAULT_JOB: Mapping[str, Mapping[str, Any]] = {
 }
 """What `anabranch run` does without a job file."""
 
-_KINDS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_KINDS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".arff": "arff"}
 
 
 def load_job(
@@ -36,7 +36,7 @@ def load_job(
     ----------
     path : TOML file, or the job.json of a run; the built-in job if None
     overrides : settings of the form "section.key=value"; they win over the file
-    source : kind of generator, or path of a CSV or JSON Lines file, to use as the source
+    source : kind of generator, or path of a CSV, JSON Lines or ARFF file, to use as the source
 
     Raises
     ------
@@ -68,7 +68,7 @@ def build_job(raw: dict[str, Any], learners: Mapping[str, type] | None = None) -
     job = decode(raw)
     given = {f"{section}.{key}" for section, table in raw.items() for key in table}
     job = derive(job, given, learners)
-    check_job(job)
+    check_job(job, learners)
     return job
 
 

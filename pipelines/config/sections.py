@@ -122,6 +122,13 @@ class Exchange(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "synchronous"
     every: Annotated[Count, Meta(description="Rounds from one exchange to the next.")] = 1
+    rounds_per_tick: Annotated[
+        Count,
+        Meta(
+            description="Rounds from one tick of samples to the next; in those between nodes only "
+            "exchange. Asynchronous: exchanges a tick at most, the later ones on news."
+        ),
+    ] = 1
     policy: Annotated[
         Literal["every", "event"],
         Meta(
@@ -170,12 +177,22 @@ class Evaluation(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 1000
     every: Annotated[Count, Meta(description="Rounds from one row of scores to the next.")] = 100
     companions: Annotated[
-        tuple[Literal["local", "pooled"], ...],
+        tuple[str, ...],
         Meta(
             description="Learners run beside the network for comparison: local (each node "
-            "alone, no exchange) and pooled (one node sees every sample)."
+            "alone, no exchange), pooled (one node sees every sample), and baselines, which see "
+            "every sample, too: of sets of labels mlknn, river-binary-relevance, "
+            "river-classifier-chain; of numbers river-linear, river-bayesian-linear, sklearn-sgd; "
+            "of ranks river-logistic-one-vs-rest."
         ),
     ] = ()
+    per_label: Annotated[
+        bool,
+        Meta(
+            description="Whether the report scores every label, and not only some of them, where "
+            "samples have sets of labels."
+        ),
+    ] = False
 
 
 class Output(Struct, frozen=True, forbid_unknown_fields=True):
@@ -188,7 +205,8 @@ class Output(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
     margins: Annotated[
-        bool, Meta(description="Whether predictions come with their margins, one a threshold.")
+        bool,
+        Meta(description="Whether predictions come with their margins, one a threshold or label."),
     ] = False
     scores: Annotated[
         str | None,

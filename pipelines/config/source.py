@@ -6,9 +6,11 @@ from msgspec import Meta, Struct
 
 from pipelines.config.durations import Duration
 
-__all__ = ["GENERATORS", "Count", "Seed", "Source", "Whole"]
+__all__ = ["FILES", "GENERATORS", "Count", "Seed", "Source", "Whole"]
 
-GENERATORS = ("linear", "nonlinear", "drifting", "wide")
+FILES = ("csv", "jsonl", "arff")
+
+GENERATORS = ("linear", "nonlinear", "drifting", "wide", "labelled")
 
 Count = Annotated[int, Meta(ge=1)]
 Whole = Annotated[int, Meta(ge=0)]
@@ -19,12 +21,14 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
     """Where samples come from, and which node each belongs to."""
 
     kind: Annotated[
-        Literal["csv", "jsonl", "kafka", "linear", "nonlinear", "drifting", "wide"],
+        Literal[
+            "csv", "jsonl", "arff", "kafka", "linear", "nonlinear", "drifting", "wide", "labelled"
+        ],
         Meta(
-            description="csv and jsonl read files (plain or .gz); kafka reads topics, from the "
-            "brokers of [kafka]; linear and nonlinear are the "
-            "two synthetic sets of the dSVOR paper, drifting moves its thresholds, wide has "
-            "many features."
+            description="csv, jsonl and arff read files (plain or .gz); kafka reads topics, from "
+            "the brokers of [kafka]; linear and nonlinear are the two synthetic sets of the dSVOR "
+            "paper, drifting moves its thresholds, wide has many features; labelled has sets of "
+            "labels."
         ),
     ]
     paths: Annotated[
@@ -34,10 +38,47 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
             "folder the command is started in."
         ),
     ] = ()
-    label: Annotated[str, Meta(description="Field that holds the label, a rank from 1.")] = "y"
+    label: Annotated[
+        str,
+        Meta(
+            description="Field that holds the label: a rank from 1, a number, or with "
+            "source.label_list a list of names."
+        ),
+    ] = "y"
+    labels: Annotated[
+        Count | tuple[str, ...],
+        Meta(
+            description="For learners of sets of labels: the fields that hold them, each 0 or 1; "
+            "with source.label_list the names known from the beginning. The labelled generator "
+            "takes their number, too."
+        ),
+    ] = ()
+    label_xml: Annotated[
+        str | None,
+        Meta(description="Mulan's file of the labels' names (.xml, plain or .gz), for the above."),
+    ] = None
+    label_list: Annotated[
+        bool,
+        Meta(
+            description="Whether source.label holds a list of the names of a sample's labels: an "
+            "array of texts; in csv one text, split at source.label_separator."
+        ),
+    ] = False
+    label_separator: Annotated[
+        str, Meta(description="What stands between the names of a list of labels in csv.")
+    ] = ";"
+    new_labels: Annotated[
+        Literal["grow", "ignore", "refuse"],
+        Meta(
+            description="A name in a list that is not in source.labels: grow (all nodes take it "
+            "up), ignore it, or refuse the record."
+        ),
+    ] = "refuse"
     features: Annotated[
         tuple[str, ...] | None,
-        Meta(description="Fields used as features, in this order; all but label and node if none."),
+        Meta(
+            description="Fields used as features, in this order; all but labels and node if none."
+        ),
     ] = None
     node: Annotated[
         Annotated[str, Meta(pattern=r"^(round-robin|hash|partition|id|key|header:.+|field:.+)$")],
@@ -144,10 +185,12 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
             "all rows in one tick, whatever this says."
         ),
     ] = 1
-    width: Annotated[Count, Meta(description="Number of features of the wide generator.")] = 200
+    width: Annotated[
+        Count, Meta(description="Number of features of the wide and the labelled generator.")
+    ] = 200
     noise: Annotated[
         Annotated[float, Meta(ge=0)],
-        Meta(description="Noise of the wide generator, beside a latent value of deviation 1."),
+        Meta(description="Noise of these two, beside a latent value of deviation 1."),
     ] = 0.1
     drift: Annotated[
         Literal["sudden", "gradual"], Meta(description="How the drifting generator drifts.")
@@ -172,6 +215,17 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
         if self.kind == "kafka":
             return self.until_end
         return self.rows is not None if self.generated else not self.follow
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """The names of the labels known from the beginning.
+
+        >>> Source(kind="labelled", labels=2).label_names
+        ('y1', 'y2')
+        """
+        if isinstance(self.labels, int):
+            return tuple(f"y{number + 1}" for number in range(self.labels))
+        return self.labels
 
     @property
     def node_name(self) -> str | None:

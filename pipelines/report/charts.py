@@ -9,9 +9,10 @@ import numpy as np
 from pipelines.report.bokeh_parts import Chart, empty_figure
 from pipelines.report.choose import thin
 from pipelines.report.markup import byte_unit
-from pipelines.report.rows import LEARNERS, SCOPES, Row
+from pipelines.report.rows import SCOPES, Row
 from pipelines.report.runs import Run
 from pipelines.report.series import Clock, column, fed, metric_columns, offered, value_ranges
+from pipelines.report.styles import DASHES, styles
 
 __all__ = [
     "DASHES",
@@ -30,7 +31,6 @@ Pairs = Sequence[tuple[str, str]]
 Lines = Sequence[tuple[str, Sequence[Row], str, str]]
 """(label, rows, CSS variable of the colour, dash) each."""
 
-DASHES = {"cooperative": "solid", "local": "dashed", "pooled": "dotdash"}
 RUN_DASHES = ("solid", "dashed", "dotted")
 RUN_COLOURS = 8
 
@@ -53,10 +53,9 @@ def run_chart(run: Run, target: str) -> Chart | None:
         return None
     chart = _metric_chart(target, pairs)
     drawn = _draw_nodes(chart, run, pairs)
-    for learner in [name for name in reversed(list(LEARNERS)) if name in run.network]:
+    for learner, style in reversed(styles(run).items()):
         rows = run.network[learner]
-        name = LEARNERS[learner]
-        drawn.append(_draw_line(chart, rows, name, f"--{learner}", DASHES[learner], pairs))
+        drawn.append(_draw_line(chart, rows, style.name, style.ink, style.dash, pairs))
     _fit(chart, drawn)
     _hover(chart)
     return chart

@@ -3,7 +3,18 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["MISSING", "byte_unit", "bytes_of", "count", "number", "region", "table", "text"]
+__all__ = [
+    "MISSING",
+    "byte_unit",
+    "bytes_of",
+    "chart_place",
+    "count",
+    "legend",
+    "number",
+    "region",
+    "table",
+    "text",
+]
 
 MISSING = "\N{EN DASH}"
 
@@ -85,3 +96,21 @@ def _row(cells: Sequence[str], width: int) -> str:
 def region(label: str, content: str) -> str:
     """Wrap something wide, so that it scrolls by itself, also by keyboard."""
     return f'<div class="wide" role="region" tabindex="0" aria-label="{label}">{content}</div>'
+
+
+def legend(entries: list[tuple[str, str, str]]) -> str:
+    """Name the lines: (label, CSS variable, dash) each."""
+    items = "".join(
+        f'<li><span class="swatch {dash}" style="--ink: var({ink})"></span>{text(label)}</li>'
+        for label, ink, dash in entries
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def chart_place(target: str, entries: str, caption: str) -> str:
+    """Give the place that the page's script fills with a chart."""
+    return (
+        f'<figure>{entries}<div class="chart" id="{target}">'
+        "<noscript>The chart needs JavaScript; the tables hold its final values.</noscript></div>"
+        f"<figcaption>{caption}</figcaption></figure>"
+    )

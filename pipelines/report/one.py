@@ -4,14 +4,17 @@ from pipelines.report.bokeh_parts import Chart
 from pipelines.report.charts import DASHES, QUANTITIES, Lines, Pairs, quantity_chart, run_chart
 from pipelines.report.choose import EACH_END
 from pipelines.report.facts import dead_letters, figures, key_values
-from pipelines.report.markup import text
+from pipelines.report.labels import labels_part
+from pipelines.report.markup import chart_place, legend, text
+from pipelines.report.measures import measures_part
 from pipelines.report.page import section
 from pipelines.report.rows import LEARNERS, SCOPES
 from pipelines.report.runs import Run
 from pipelines.report.series import offered
+from pipelines.report.styles import styles
 from pipelines.report.tables import confusion_table, gap_sentence, headline_table, nodes_table
 
-__all__ = ["chart_place", "legend", "metric_choice", "run_body", "run_tables", "small_charts"]
+__all__ = ["metric_choice", "run_body", "run_tables", "small_charts"]
 
 
 def run_body(run: Run) -> tuple[str, list[Chart]]:
@@ -25,8 +28,9 @@ def run_body(run: Run) -> tuple[str, list[Chart]]:
         if name in run.network
     ]
     small, more = small_charts(lines)
-    body += section("Exchange", small)
-    return figures(run) + body + run_tables(run), charts + more
+    told, curves = measures_part(run)
+    body += section("Exchange", small) + section("Convergence", told)
+    return figures(run) + body + run_tables(run), charts + more + curves
 
 
 def _scores(run: Run) -> str:
@@ -37,9 +41,7 @@ def _scores(run: Run) -> str:
 
 
 def _curves(run: Run) -> str:
-    entries = [
-        (LEARNERS[name], f"--{name}", DASHES[name]) for name in LEARNERS if name in run.network
-    ]
+    entries = [(style.name, style.ink, style.dash) for style in styles(run).values()]
     caption = "Scores of predictions made before learning; every curve stands at the number of "
     caption += "samples that the network had seen. "
     if run.curves:
@@ -86,24 +88,6 @@ def metric_choice(pairs: Pairs) -> str:
     return f'<p><label for="metric">Metric</label> <select id="metric">{groups}</select></p>'
 
 
-def legend(entries: list[tuple[str, str, str]]) -> str:
-    """Name the lines: (label, CSS variable, dash) each."""
-    items = "".join(
-        f'<li><span class="swatch {dash}" style="--ink: var({ink})"></span>{text(label)}</li>'
-        for label, ink, dash in entries
-    )
-    return f'<ul class="legend">{items}</ul>'
-
-
-def chart_place(target: str, entries: str, caption: str) -> str:
-    """Give the place that the page's script fills with a chart."""
-    return (
-        f'<figure>{entries}<div class="chart" id="{target}">'
-        "<noscript>The chart needs JavaScript; the tables hold its final values.</noscript></div>"
-        f"<figcaption>{caption}</figcaption></figure>"
-    )
-
-
 def run_tables(run: Run) -> str:
     """Give the sections without charts, which a comparison repeats for every run."""
     nodes = nodes_table(run)
@@ -114,6 +98,7 @@ def run_tables(run: Run) -> str:
     machine = key_values("Where it ran", run.environment)
     return (
         section("Confusion", confusion_table(run))
+        + section("Labels", labels_part(run))
         + section("Nodes", folded)
         + section("Dead letters", dead_letters(run))
         + section("Configuration", job)

@@ -6,13 +6,22 @@ import msgspec
 
 from anabranch.evaluation import EVALUATIONS
 
-__all__ = ["LEARNERS", "SCOPES", "Row", "is_bigger_better", "metric_names", "value"]
+__all__ = ["LEARNERS", "SCOPES", "LabelScore", "Row", "is_bigger_better", "metric_names", "value"]
 
 LEARNERS = {"cooperative": "Cooperative", "local": "Local-only", "pooled": "Pooled"}
 """What learners are called on the page, in the order of its tables."""
 
 SCOPES = {"scores": "Whole stream", "window": "Window", "held": "Held-back rows"}
 """Fields of a row that hold metrics, and what they are called."""
+
+
+class LabelScore(msgspec.Struct):
+    """How well one label was told; `support` is how many samples had it."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
 
 
 class Row(msgspec.Struct):
@@ -27,9 +36,11 @@ class Row(msgspec.Struct):
     window: dict[str, float | None] | None = None
     held: dict[str, float | None] | None = None
     disagreement: dict[str, float | None] | None = None
+    measures: dict[str, float | dict[str, float | None] | None] | None = None
     messages: int = 0
     bytes: int = 0
     confusion: list[list[float]] | None = None
+    labels: dict[str, LabelScore] | None = None
 
 
 def value(row: Row | None, scope: str, metric: str) -> float | None:

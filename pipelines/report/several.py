@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from pipelines.report.bokeh_parts import Chart
 from pipelines.report.charts import RUN_COLOURS, RUN_DASHES, Lines, overlay_chart
 from pipelines.report.facts import figures, flat
-from pipelines.report.markup import MISSING, bytes_of, count, number, table, text
-from pipelines.report.one import (
+from pipelines.report.markup import (
+    MISSING,
+    bytes_of,
     chart_place,
+    count,
     legend,
-    metric_choice,
-    run_tables,
-    small_charts,
+    number,
+    table,
+    text,
 )
+from pipelines.report.one import metric_choice, run_tables, small_charts
 from pipelines.report.page import section
-from pipelines.report.rows import value
+from pipelines.report.rows import LEARNERS, value
 from pipelines.report.runs import Run
 from pipelines.report.tables import headline_table, metric_label
 
@@ -65,10 +68,12 @@ def _style(i: int) -> tuple[str, str]:
 def _overview(runs: Labelled) -> str:
     metrics = list(dict.fromkeys(metric for _, run in runs for metric in run.metrics))
     first = metrics[0] if metrics else ""
+    others = sorted({name for _, run in runs for name in run.network} - LEARNERS.keys())
     head = ["Run", *map(metric_label, metrics)]
     head += [f"{text(first)} {name}" for name in ("window", "held", "alone", "pooled")]
+    head += [f"{text(first)} {text(name)}" for name in others]
     head += ["Samples", "A second", "Nodes", "Edges", "Sent", "Dead letters"]
-    rows = [_run_row(label, run, metrics) for label, run in runs]
+    rows = [_run_row(label, run, metrics, others) for label, run in runs]
     kept = [i for i in range(len(head)) if i == 0 or any(row[i] != MISSING for row in rows)]
     return table(
         "Final values of each run's network",
@@ -78,12 +83,13 @@ def _overview(runs: Labelled) -> str:
     )
 
 
-def _run_row(label: str, run: Run, metrics: Sequence[str]) -> list[str]:
+def _run_row(label: str, run: Run, metrics: Sequence[str], others: Sequence[str]) -> list[str]:
     last, summary = run.last(run.main), run.summary
     first = metrics[0] if metrics else ""
     cells = [number(value(last, "scores", metric)) for metric in metrics]
     cells += [number(value(last, scope, first)) for scope in ("window", "held")]
-    cells += [number(value(run.last(name), "scores", first)) for name in ("local", "pooled")]
+    beside = ("local", "pooled", *others)
+    cells += [number(value(run.last(name), "scores", first)) for name in beside]
     cells += [count(summary.get("samples", last.samples if last else None))]
     cells += [count(summary.get(key)) for key in ("rate", "nodes", "edges")]
     cells += [bytes_of(last.bytes if last else None), count(sum(run.dead.counts.values()))]

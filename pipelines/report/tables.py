@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pipelines.report.markup import bytes_of, count, number, table, text
 from pipelines.report.rows import LEARNERS, SCOPES, Row, is_bigger_better, value
 from pipelines.report.runs import Run
+from pipelines.report.styles import styles
 
 __all__ = [
     "confusion_table",
@@ -30,8 +31,7 @@ def metric_label(metric: str) -> str:
 def headline_table(run: Run) -> str:
     """Give every learner's metrics: whole stream, window, held-back rows."""
     metrics = run.metrics
-    learners = [*[name for name in LEARNERS if name in run.network]]
-    learners += [name for name in run.network if name not in LEARNERS]
+    learners = list(styles(run))
     rows: list[Sequence[str]] = []
     for scope in SCOPES:
         scored = [name for name in learners if _has(run.last(name), scope)]
@@ -85,11 +85,14 @@ def gap_sentence(run: Run) -> str:
     metric = next(iter(run.metrics), "")
     scores = {name: value(run.last(name), "scores", metric) for name in LEARNERS}
     together, alone, pooled = scores["cooperative"], scores["local"], scores["pooled"]
-    if together is None or (alone is None and pooled is None):
+    baselines = [name for name in styles(run) if name not in LEARNERS]
+    others = {name: value(run.last(name), "scores", metric) for name in baselines}
+    if together is None or (alone is None and pooled is None and not others):
         return ""
     parts = [f"<strong>{number(together)}</strong> together"]
     parts += [f"{number(alone)} alone"] if alone is not None else []
     parts += [f"{number(pooled)} with all samples in one place"] if pooled is not None else []
+    parts += [f"{number(score)} by {text(name)}" for name, score in others.items()]
     sentence = f"{text(metric)}: {', '.join(parts)}."
     if alone is None or pooled is None:
         return sentence

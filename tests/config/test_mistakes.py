@@ -23,7 +23,7 @@ TYPES: list[tuple[str, Any, str]] = [
     ("job.name", 3, "job.name is 3; it must be text"),
     ("job.seed", -1, "job.seed is -1; it must be a whole number at least 0"),
     ("job.kind", "steam", 'job.kind is "steam"; it must be one of batch, stream'),
-    ("source.kind", "cvs", 'source.kind is "cvs"; it must be one of csv, drifting'),
+    ("source.kind", "cvs", 'source.kind is "cvs"; it must be one of arff, csv'),
     ("source.paths", "a.csv", 'source.paths is "a.csv"; it must be a list of texts'),
     ("source.paths", [1], r"source.paths is \[1\]; it must be a list of texts"),
     ("source.features", 3, "source.features is 3; it must be a list of texts, or none"),
@@ -45,7 +45,8 @@ TYPES: list[tuple[str, Any, str]] = [
     ("exchange.stale_after", 5, "exchange.stale_after is 5; it must be a duration such as"),
     ("exchange.stale_after", "5", 'exchange.stale_after is "5"; it must be a duration such as'),
     ("exchange.transport", "post", 'exchange.transport is "post"; it must be one of kafka, local'),
-    ("evaluation.companions", ["pool"], r'companions is \["pool"\]; it must be a list of local'),
+    ("exchange.rounds_per_tick", 0, "rounds_per_tick is 0; it must be a whole number at least 1"),
+    ("evaluation.companions", "local", 'companions is "local"; it must be a list of texts'),
     ("output.on_bad_input", "halt", 'on_bad_input is "halt"; it must be one of continue, stop'),
     ("recovery.snapshot_every", "1d", 'recovery.snapshot_every is "1d"; it must be a duration'),
     ("parallel.workers", 0, "parallel.workers is 0; it must be a whole number at least 1"),
@@ -74,8 +75,8 @@ CROSS: list[tuple[dict[str, Any], str]] = [
     ({"source.paths": ["no*.csv"]}, 'source.paths has "no\\*.csv", which no file matches'),
     ({"source.rows": 5}, "source.rows is 5, but applies to generators only; source.kind is"),
     ({"source.partitions": 2}, "source.partitions is 2, but applies to generators only"),
-    ({"source.kind": "linear"}, "source.paths is .* applies to csv and jsonl only"),
-    ({"source.width": 9}, "source.width is 9, but applies to wide only; source.kind is .csv"),
+    ({"source.kind": "linear"}, "source.paths is .* applies to csv, jsonl and arff only"),
+    ({"source.width": 9}, "source.width is 9, but applies to wide and labelled only; source.kind"),
     ({"source.features": []}, "source.features is .*; it must name each feature once"),
     ({"source.features": ["a", "a"]}, "source.features is .*; it must name each feature once"),
     ({"source.features": ["x1", "y"]}, 'source.features has "y", which is source.label'),
@@ -135,7 +136,9 @@ def test_contradiction(tables: Tables, changes: dict[str, Any], message: str) ->
 
 
 def test_missing_keys(tables: Tables) -> None:
-    with pytest.raises(ConfigurationError, match=r"source\.kind is missing; it must be one of csv"):
+    with pytest.raises(
+        ConfigurationError, match=r"source\.kind is missing; it must be one of arff"
+    ):
         build_job({})
     del tables["learner"]["ranks"]
     with pytest.raises(ConfigurationError, match=r"learner\.ranks is missing"):

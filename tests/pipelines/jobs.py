@@ -12,8 +12,8 @@ import numpy as np
 from anabranch.model_file import read
 from anabranch.placement import Placement
 from anabranch.protocol import Learner
-from anabranch.simulate import Simulation, simulate
-from anabranch.stream import Block
+from anabranch.simulate import Rows, Simulation, simulate
+from anabranch.stream import Block, Share
 from pipelines.config import Job, from_json, load_job
 from pipelines.flow import build_plan
 from pipelines.run_dir import read_lines
@@ -111,7 +111,7 @@ def reference(job: Job) -> Simulation:
     """Run a job in the loop of `anabranch.simulate`."""
     source = build_source(job)
     plan = build_plan(job, source)
-    placement = Placement(job.network.names, "round-robin", source.partitions)
+    placement = plan.placement
     blocks: dict[int, list[Block]] = {}
     for part in source.partitions:
         partition = source.blocks.build_part("source", part, None)
@@ -124,18 +124,17 @@ def reference(job: Job) -> Simulation:
         [_tick(placement, blocks[tick]) for tick in sorted(blocks)],
         final_rounds=plan.final_rounds,
         policy=plan.policy,
+        rounds_per_tick=plan.rounds_per_tick,
     )
 
 
-def _tick(placement: Placement, blocks: list[Block]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _tick(placement: Placement, blocks: list[Block]) -> dict[str, list[Rows]]:
     shares = [placement.shares(block) for block in blocks]
-    return {
-        node: (
-            np.concatenate([share[node].X for share in shares]),
-            np.concatenate([share[node].y for share in shares]),
-        )
-        for node in placement.nodes
-    }
+    return {node: [_rows(share[node]) for share in shares] for node in placement.nodes}
+
+
+def _rows(share: Share) -> Rows:
+    return (share.X, share.y) if share.labels is None else (share.X, share.y, share.labels)
 
 
 def resolved(settings: list[str] = SETTINGS) -> Job:

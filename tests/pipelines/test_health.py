@@ -121,3 +121,20 @@ def test_refused_messages_and_many_dead_letters_are_yellow_until_they_cease() ->
     assert most[-1].state == "red"
     few = judged(Health(job()), range(0, 20, 5), lambda s: {"samples": 100 * s, "dead": s})
     assert few[-1].state == "green"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "reason"),
+    [
+        (["n03"], "node 'n03' diverges; damped"),
+        (["n03", "n01"], "nodes 'n01', 'n03' diverge; damped"),
+        (list("edcba"), "nodes 'a', 'b', 'c' and 2 more diverge; damped"),
+    ],
+)
+def test_nodes_that_diverge_are_named_until_they_no_longer_do(
+    nodes: list[str], reason: str
+) -> None:
+    health = Health(job())
+    first, after = judged(health, range(2), lambda s: {"diverging": [] if s else nodes})
+    assert first == Verdict("yellow", (reason,))
+    assert after == Verdict("green")

@@ -25,6 +25,8 @@ STATUSES: list[dict[str, Any]] = [
         "outputs": {"out": {"sent": 4, "queued": 1}},
         "refused": {"other_run": 2},
         "sites": {"west": {"silent": 9.0}},
+        "measures": {"primal": {"max": 4.0, "sum": 6.0, "nodes": 3}},
+        "diverging": ["n1"],
     },
     {
         "process": 1,
@@ -32,6 +34,11 @@ STATUSES: list[dict[str, Any]] = [
         "outputs": {"out": {"sent": 5, "queued": 0}},
         "refused": {"other_run": 1},
         "sites": {"west": {"silent": 1.0}},
+        "measures": {
+            "primal": {"max": 2.0, "sum": 2.0, "nodes": 1},
+            "gap": {"max": 0.5, "sum": 0.5, "nodes": 1},
+        },
+        "diverging": ["n3", "n4"],
     },
 ]
 
@@ -64,6 +71,10 @@ def test_metrics_of_all_processes_together() -> None:
     assert found["anabranch_refused_messages_total", "other_run"] == 3
     assert found["anabranch_site_silent_seconds", "west"] == 1
     assert found["anabranch_resident_memory_bytes", "0"] == 1000
+    assert found["anabranch_measure_max", "primal"] == 4
+    assert found["anabranch_measure_mean", "primal"] == 2
+    assert found["anabranch_measure_mean", "gap"] == 0.5
+    assert found["anabranch_diverging_nodes",] == 3
 
 
 @pytest.mark.parametrize(("state", "code"), [("green", 200), ("yellow", 200), ("red", 503)])

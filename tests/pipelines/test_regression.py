@@ -10,6 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from anabranch import load
 from anabranch.errors import ConfigurationError
 from pipelines.config import build_job
+from pipelines.report.measures import measures_part
+from pipelines.report.runs import read_run
 from pipelines.run_dir import RunDirectory
 from tests.pipelines.jobs import arrays, finish, models, reference, start
 
@@ -62,6 +64,26 @@ def test_every_node_ends_near_the_optimum_of_all_rows(
     # Over the whole stream stand the errors of predictions before anything was learned.
     assert row["window"]["RMSE"] < 0.6
     assert row["window"]["AdjustedR2"] < row["window"]["R2"] < 1
+    told = row["measures"]
+    assert set(told) == {"objective", "gap", "primal", "dual", "loss"}
+    assert 0.0 <= told["gap"]["max"] < 0.01
+    assert told["objective"]["max"] == pytest.approx(optimum(scaler.transform(X), y), rel=0.1)
+    assert RunDirectory(tmp_path / "run").read_summary()["final"]["cooperative"]["measures"] == told
+    (status,) = RunDirectory(tmp_path / "run").read_statuses()
+    assert status["measures"]["gap"]["nodes"] == 1
+    assert status["measures"]["primal"]["nodes"] == 5
+    html, charts = measures_part(read_run(tmp_path / "run"))
+    assert len(charts) == 5
+    assert "Duality gap" in html
+
+
+def optimum(X: np.ndarray, y: np.ndarray) -> float:
+    """The least objective on z-scores."""
+    v = (y - y.mean()) / y.std()
+    best = ElasticNet(alpha=0.02, l1_ratio=0.5).fit(X, v)
+    w = best.coef_
+    error = best.predict(X) - v
+    return float(0.5 * np.mean(error**2) + 0.01 * np.abs(w).sum() + 0.005 * w @ w)
 
 
 def test_two_processes_give_what_the_loop_gives(tmp_path: Path, file: Path) -> None:
