@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,7 +14,8 @@ from pipelines.cli.guard import complain
 
 __all__ = ["reproduce"]
 
-_PAPERS = ("elastic-net",)
+_PAPERS = ("doml", "elastic-net")
+_SEEDS = 5
 _PATIENTS_NODES = 15
 """So many that a node has no more than 21 patients: alone it then fits worse than a mean."""
 
@@ -22,8 +23,19 @@ _PATIENTS_NODES = 15
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"{', '.join(_PAPERS)}.")],
     seeds: Annotated[
-        int, typer.Option(min=1, help="Data sets over which stopping rounds and scores are taken.")
-    ] = 5,
+        int | None,
+        typer.Option(min=1, help="elastic-net: data sets that are drawn; 5 unless given."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="doml: folder with the sets' ARFF and XML files, as Mulan names them."),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="SET", help="doml: this set only; may be repeated.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="doml: the quick sets, and less of everything.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Page to write; PAPER.html unless given.")
     ] = None,
@@ -34,10 +46,27 @@ def reproduce(
             f"unknown paper: PAPER={paper!r}{nearest(paper, list(_PAPERS))}; "
             f"allowed: {', '.join(_PAPERS)}"
         )
+    _check_options(paper, seeds=seeds, data=data, only=only, quick=quick)
     target = Path(f"{paper}.html") if out is None else out
     _check_target(target)
-    _elastic_net(seeds, target)
+    if paper == "doml":
+        from pipelines.cli.reproduce_doml import run_doml
+
+        run_doml(data, only or (), quick, target)
+    else:
+        _elastic_net(seeds or _SEEDS, target)
     typer.echo(f"report: {target}")
+
+
+def _check_options(paper: str, **given: Any) -> None:
+    """Refuse options of another paper."""
+    own = ("seeds",) if paper == "elastic-net" else ("data", "only", "quick")
+    for name, value in given.items():
+        if value and name not in own:
+            raise ConfigurationError(
+                f"--{name} is {value!r}, but {paper} has no such option; "
+                f"allowed: {', '.join(f'--{one}' for one in own)}"
+            )
 
 
 def _check_target(target: Path) -> None:

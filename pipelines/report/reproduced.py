@@ -10,8 +10,7 @@ from anabranch.protocol import Array
 from anabranch.reproduce.elastic_net import Reproduction
 from anabranch.reproduce.elastic_net_run import Trace
 from pipelines.report.bokeh_parts import Chart, empty_figure
-from pipelines.report.markup import count, number, table, text
-from pipelines.report.one import chart_place, legend
+from pipelines.report.markup import chart_place, count, legend, number, table, text
 from pipelines.report.page import page, section
 from pipelines.report.write import write_html
 
