@@ -32,6 +32,7 @@ bench: $(VENV)/.stamp-test
 	$(BIN)/python -m benchmarks.foundation
 	$(BIN)/python -m benchmarks.kafka
 	$(BIN)/python -m benchmarks.elastic_net
+	$(BIN)/python -m benchmarks.doml
 
 chaos: $(VENV)/.stamp-test
 	$(BIN)/python -m benchmarks.chaos
