@@ -98,17 +98,30 @@ def test_round_trip_keeps_every_bit(tmp_path: Path, dtype: str) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["n00.npz"]
 
 
+OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    **{kind: ({"kernel": "gaussian"}, {"kernel": "linear"}) for kind in ("dsvor", "dsvor-batch")},
+    **{
+        kind: ({"shape": "server"}, {"shape": "graph"})
+        for kind in ("elastic-net", "elastic-net-batch")
+    },
+    "doml": ({"labels": 2}, {"labels": 2, "predictor": "linear", "dtype": "float32"}),
+    "mlknn": (
+        {"labels": 2, "save_samples": True},
+        {"labels": 2, "save_samples": True, "scaling": "own"},
+    ),
+}
+
+
 @pytest.mark.parametrize("kind", sorted(REGISTERED))
 @pytest.mark.parametrize("second", [False, True])
 def test_registered_learners_predict_and_go_on_learning_as_before(
     tmp_path: Path, kind: str, second: bool
 ) -> None:
-    option = (
-        {"kernel": ("gaussian", "linear")} if "dsvor" in kind else {"shape": ("server", "graph")}
-    )
-    options = {name: values[second] for name, values in option.items()}
+    options = OPTIONS[kind][second]
     draw = np.random.default_rng(0)
     X, y = draw.normal(size=(80, 3)), draw.integers(1, 5, 80)
+    if "labels" in options:
+        y = draw.integers(0, 2, (80, 2))
     learner = make(kind, 3, 4, **options)
     learner.learn(X[:40], y[:40])
     learner.combine(0, {}, {})
@@ -118,7 +131,7 @@ def test_registered_learners_predict_and_go_on_learning_as_before(
     np.testing.assert_array_equal(again.predict(X), learner.predict(X))
     for one in (learner, again):
         one.learn(X[40:], y[40:])
-    assert again.predict(X).shape == (80,)
+    assert again.predict(X).shape == y.shape
     if kind == "dsvor":  # keeps no samples, so nothing is missing in its model
         np.testing.assert_array_equal(again.parameters(), learner.parameters())
 
