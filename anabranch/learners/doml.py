@@ -47,7 +47,7 @@ class DOML:
         Weight of an edge; follows the samples so that X'X/d_i has mean eigenvalues of about
         2. It decides how soon nodes agree, not on what.
     ridge : float, optional
-        Of this node; the nodes' ridges add up. A tenth of the mean eigenvalue of the node's
+        Of this node; the nodes' ridges add up. Three tenths of the mean eigenvalue of the node's
         X'X unless given.
     bias : bool, optional
         Whether there is an intercept; true.
