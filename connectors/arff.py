@@ -1,5 +1,6 @@
 """Whole ARFF files as arrays."""
 
+import zlib
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -69,7 +70,7 @@ def _load(source: str | Path | IO[bytes]) -> tuple[str, bytes]:
     try:
         with open_text(str(source)) as file:
             return str(source), file.read().removeprefix(b"\xef\xbb\xbf")
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise ConfigurationError(f"{str(source)!r} cannot be read: {error}") from None
 
 

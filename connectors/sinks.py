@@ -18,6 +18,7 @@ from connectors.records import SourceError
 
 __all__ = [
     "JsonLinesSink", "encode_dead_letter", "encode_plain", "encode_predictions", "plain_labels",
+    "plain_margins",
 ]  # fmt: skip
 
 X = TypeVar("X")
@@ -85,11 +86,21 @@ def plain_labels(y: Array, names: Sequence[str] | None) -> list[Any]:
     return lists
 
 
+def plain_margins(margins: Array, names: Sequence[str] | None) -> list[Any]:
+    """Give margins (n, q) as lists, or by the names of their columns, which may grow.
+
+    >>> plain_margins(np.array([[0.5, -0.25]]), ("calm", "sad"))
+    [{'calm': 0.5, 'sad': -0.25}]
+    """
+    rows = margins.tolist()
+    return rows if names is None else [dict(zip(names, row, strict=True)) for row in rows]
+
+
 def encode_predictions(item: Predictions) -> bytes:
     r"""Encode the predictions for a share, one line a row; a label still to come is null.
 
-    Margins, where there are any, are the last field. Sets of labels are lists of their names, or
-    of 0 and 1 where the columns have no names.
+    Margins, where there are any, are the last field. Sets of labels are lists of their names, and
+    margins an object by these; lists of numbers where the columns have no names.
 
     >>> one = np.ones(1, np.int64)
     >>> encode_predictions(Predictions("n0", 2, "a.csv", one, one, one))
@@ -110,7 +121,7 @@ def encode_predictions(item: Predictions) -> bytes:
         for position, truth, predicted in columns
     ]
     if item.margins is not None:
-        for row, margins in zip(rows, item.margins.tolist(), strict=True):
+        for row, margins in zip(rows, plain_margins(item.margins, item.labels), strict=True):
             row["margins"] = margins
     return _ENCODER.encode_lines(rows)
 

@@ -140,7 +140,7 @@ class Health:
             yield (
                 state,
                 (
-                    f"{refused:,} messages of other sites were refused in the last minute: "
+                    f"{refused:,} messages of other nodes were refused in the last minute: "
                     f"{', '.join(reasons)}"
                 ),
             )

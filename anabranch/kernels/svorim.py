@@ -18,7 +18,9 @@ from anabranch.protocol import Array
 __all__ = ["smo"]
 
 _TINY = 1e-12
-_ROUNDING = 1e-13
+_ROUNDING = 1e-11
+_NOTHING, _IDLE = 1e-14, 20
+"""A step that is rounding only, and how many in a row are the end."""
 _SHRINK_EVERY = 1000
 
 
@@ -183,7 +185,8 @@ def _work(
     X: Array, squares: Array, kernel: Kernel, cache: RowCache, diagonal: Array, ranks: Array,
     caps: Array, goal: float, most: int, j: int, a: Array, beta: Array, F: Array, active: Array,
 ) -> int:  # fmt: skip
-    """Move pairs of one threshold until it is within `goal`; gives how many."""
+    """Move pairs of one threshold until it is within `goal`; gives how many, 0 if to no avail."""
+    idle = 0
     for moves in range(most):
         i, top, bottom = _extremes(j, a, F, ranks, caps, active)
         if i < 0 or top - bottom <= max(goal, _ROUNDING * (1.0 + abs(F[i]))):
@@ -193,6 +196,9 @@ def _work(
         other = kernel_row(m, X, squares, kernel, cache)
         curvature = max(diagonal[i] + diagonal[m] - 2.0 * row[m], _TINY)
         step = _move(i, m, j, curvature, a, beta, F, ranks, caps)
+        idle = idle + 1 if step <= _NOTHING * caps[i] else 0
+        if idle > _IDLE:
+            return 0
         for k in active:
             F[k] += step * (row[k] - other[k])
     return most

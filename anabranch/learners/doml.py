@@ -20,7 +20,8 @@ class DOML:
     """Distributed online multi-label learning: a projection P of the fields onto the labels.
 
     Every node keeps its newest samples and steps, once a round, towards the P that fits the
-    samples of all nodes best: min sum |X P - Y|^2 + ridge |P|^2. Nodes tell each other P and
+    samples of all nodes best: min sum |X P - Y|^2 + ridge |P|^2, where the ridge pulls each
+    node's bias to its own labels' frequencies instead of 0. Nodes tell each other P and
     a multiplier beta of the same size. "Distributed Online Multi-Label Learning with Privacy
     Protection in IoT", Eq. 9-12, is what `literal=True` gives. Added are a bias, z-scores, a
     ridge, an edge weight that grows with the samples, learned thresholds, and damping where
@@ -42,7 +43,8 @@ class DOML:
     predictor : {"threshold", "linear", "per-label", "mlknn"}, optional
         What a score P'x must exceed: one threshold for all labels, learned from scores given
         before the truth was known, for the best micro F1; .5; or a learned one for each label.
-        "mlknn": no threshold, but the labels of the nearest samples of the node's own, by P'x.
+        "mlknn": no threshold, but the labels of the nearest samples of the node's own, by P'x;
+        a model restored from `model()` has no samples, and predicts at .5.
     w : float, optional
         Weight of an edge; follows the samples so that X'X/d_i has mean eigenvalues of about
         2. It decides how soon nodes agree, not on what.
@@ -60,7 +62,8 @@ class DOML:
     damped : bool, optional
         Whether steps are shortened to 1/(1 + delay), the delay being observed.
     cache : int
-        Newest samples that are kept and fitted; 0 for all. Bounded, the fit follows a drift.
+        Newest samples that are kept and fitted; 0 for all. Bounded, the fit follows a drift;
+        z-scores do not: a network's stand after the warm-up, a lone node's are of all samples.
     neighbours : int
         Nearest samples of "mlknn".
     form : {"auto", "primal", "dual", "sparse"}
@@ -258,8 +261,8 @@ class DOML:
         """Give numbers about the node.
 
         "damping" is the share of a step that is made, "delay" in steps, "disagreement" with
-        the neighbours relative to |P|, "diverging" 0 or 1; "ridge", "w", "rows" in the cache,
-        and the "threshold" where there is one for all labels.
+        the neighbours relative to |P|, once there are steps, "diverging" 0 or 1; "ridge", "w",
+        "rows" in the cache, and the "threshold" where there is one for all labels.
         """
         return self._node.measures()
 

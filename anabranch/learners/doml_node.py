@@ -194,10 +194,11 @@ class DomlNode:
         P = self._solver.P
         with np.errstate(over="ignore", invalid="ignore"):
             apart = self._mailbox.disagreement(P) / max(float(np.linalg.norm(P)), _TINY)
+        stepping = {"disagreement": apart if np.isfinite(apart) else LIMIT} if self._degree else {}
         return {
             "damping": self._eta,
             "delay": max(0.0, self._voice.delay.delay),
-            "disagreement": (apart if np.isfinite(apart) else LIMIT) if self._degree else 0.0,
+            **stepping,
             "diverging": float(self._watch.diverging),
             "ridge": self._solver.ridge,
             "w": self._degree / near,

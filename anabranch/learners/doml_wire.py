@@ -31,8 +31,8 @@ READY, FRAME, LABELS, ROWS, RANK, HALF = 1, 2, 4, 8, 16, 32
 """Parts: parameters in coordinates of the network, those coordinates, names of labels;
 parameters by rows, as factors, as float16."""
 _LARGEST = 1e100
-_MOST_LABELS = 1 << 20
-"""Bytes of their names."""
+_MOST_LABELS = 1 << 24
+"""Bytes of their names: room for ten thousand of two hundred letters."""
 _PAIR = ("P", "beta")
 _FORMS = {0: _PAIR, ROWS: ("rows", *_PAIR), RANK: ("left", "right"), HALF: ("unit", *_PAIR)}
 
@@ -82,7 +82,8 @@ def digest_of(text: bytes) -> int:
 
 def label_array(labels: Sequence[str]) -> Array:
     """Give names as a frozen (n,) uint8 array of JSON."""
-    return freeze(np.frombuffer(json.dumps(list(labels)).encode(), dtype=np.uint8).copy())
+    text = json.dumps(list(labels), ensure_ascii=False).encode()
+    return freeze(np.frombuffer(text, dtype=np.uint8).copy())
 
 
 def fit(array: Array) -> bool:
@@ -243,7 +244,9 @@ def _labels(given: Arrays, state: Mapping[str, float]) -> tuple[str, ...] | None
         return None
     array = np.asarray(given["labels"])
     if array.dtype != np.uint8 or array.ndim != 1 or array.size > _MOST_LABELS:
-        raise MessageError(f"wrong labels: {array.dtype} {array.shape}; allowed: (n,) uint8")
+        raise MessageError(
+            f"wrong labels: {array.dtype} {array.shape}; allowed: (n,) uint8, n <= {_MOST_LABELS}"
+        )
     text = array.tobytes()
     try:
         labels = named(json.loads(text))

@@ -18,9 +18,18 @@ from anabranch.learners.npsvor_dual import (
     values_of,
 )
 from anabranch.learners.npsvor_newton import Plane, newton
+from anabranch.learners.options import check_whole
 from anabranch.learners.sparse_rows import SparseRows
 from anabranch.protocol import Array
-from anabranch.sklearn_face.ranked import check_choice, check_positive, rank_scores, ranks_of
+from anabranch.sklearn_face.ranked import (
+    check_choice,
+    check_lengths,
+    check_positive,
+    lengths_of,
+    rank_scores,
+    ranks_of,
+    warn_unfinished,
+)
 
 __all__ = ["NPSVOR"]
 
@@ -48,7 +57,7 @@ class NPSVOR(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : passes over the rows, or Newton steps a plane
     fit_intercept : whether planes have a bias
     dtype : "float32" or "float64", of planes and dual variables; "tron" uses float64
-    classes : all labels in order, where the data may lack some; None: those in the data
+    classes : all labels from the lowest to the highest; None: those in the data, sorted
     warm_start : begin at what the last `fit` found, if it had as many rows, features, planes
     random_state : seed of the order in which rows are visited
 
@@ -122,6 +131,8 @@ class NPSVOR(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             accept_large_sparse=True,
         )  # fmt: skip
         self.classes_, ranks = ranks_of(y, self.classes)
+        with np.errstate(over="ignore"):
+            check_lengths(lengths_of(X, kind))
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         rows, squared = SparseRows.of(X, kind), self.loss == "squared_hinge"
         problem = Problem(rows, ranks, len(self.classes_), weights, costs, squared)
@@ -134,7 +145,7 @@ class NPSVOR(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_positive("C" if self.C2 is None else "C2", far)
         check_positive("tol", self.tol)
         check_positive("epsilon", self.epsilon, zero=True)
-        check_positive("max_iter", self.max_iter)
+        check_whole("max_iter", self.max_iter, 1)
         check_choice("loss", self.loss, ("squared_hinge", "hinge"))
         check_choice("solver", self.solver, ("dcd", "tron"))
         check_choice("dtype", self.dtype, ("float32", "float64"))
@@ -151,6 +162,8 @@ class NPSVOR(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         descend_dual(problem, planes, tol=self.tol, most=self.max_iter, rng=rng)
         self.n_iter_ = planes.passes - before
         self._beta = planes.beta if self.warm_start else None
+        if planes.worst > self.tol:
+            warn_unfinished("NPSVOR", self.n_iter_)
         objective, dual = values_of(problem, planes)
         count = problem.planes
         W = np.ascontiguousarray(planes.W.T[:count]).astype(np.float64)

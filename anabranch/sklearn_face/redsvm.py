@@ -8,9 +8,17 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from anabranch.kernels.npsvor import squares
 from anabranch.kernels.redsvm import red_duality, red_pass
+from anabranch.learners.options import check_whole
 from anabranch.learners.sparse_rows import SparseRows
 from anabranch.protocol import Array
-from anabranch.sklearn_face.ranked import check_choice, check_positive, rank_scores, ranks_of
+from anabranch.sklearn_face.ranked import (
+    check_choice,
+    check_lengths,
+    check_positive,
+    rank_scores,
+    ranks_of,
+    warn_unfinished,
+)
 
 __all__ = ["RedSVM"]
 
@@ -28,7 +36,7 @@ class RedSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tol : stops when no projected gradient of the dual exceeds it
     max_iter : passes over the rows
     dtype : "float32" or "float64", of weights and dual variables
-    classes : all labels in order, where the data may lack some; None: those in the data
+    classes : all labels from the lowest to the highest; None: those in the data, sorted
     random_state : seed of the order in which rows are visited
 
     Attributes
@@ -83,7 +91,7 @@ class RedSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_positive("C", self.C)
         check_positive("tol", self.tol)
-        check_positive("max_iter", self.max_iter)
+        check_whole("max_iter", self.max_iter, 1)
         check_choice("loss", self.loss, ("hinge", "squared_hinge"))
         check_choice("dtype", self.dtype, ("float32", "float64"))
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -96,6 +104,7 @@ class RedSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         w, b = np.zeros(rows.features, kind), np.zeros(len(self.classes_) - 1, kind)
         beta, norms = np.zeros((len(rows), len(b)), kind), np.empty(len(rows), kind)
         squares(rows.indptr, rows.values, 0.0, norms)
+        check_lengths(norms)
         taken, rng = np.flatnonzero(weights > 0.0), np.random.default_rng(self.random_state)
         parts = (rows.indptr, rows.indices, rows.values, ranks)
         for done in range(self.max_iter):
@@ -104,6 +113,8 @@ class RedSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.n_iter_ = done + 1
             if wrong <= self.tol:
                 break
+        else:
+            warn_unfinished("RedSVM", self.n_iter_)
         losses, gain = red_duality(*parts, weights, float(self.C), squared, w, b, beta)
         self.coef_, self.intercept_ = w.astype(np.float64)[None], b.astype(np.float64)
         half = 0.5 * float((self.coef_**2).sum() + (self.intercept_**2).sum())

@@ -6,10 +6,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from anabranch.errors import ConfigurationError
 from anabranch.kernels.kernel_rows import KERNELS, Kernel
+from anabranch.learners.options import check_whole
 from anabranch.learners.svorim import decisions, solve_svorim
 from anabranch.protocol import Array
-from anabranch.sklearn_face.ranked import check_choice, check_positive, rank_scores, ranks_of
+from anabranch.sklearn_face.ranked import (
+    check_choice,
+    check_positive,
+    rank_scores,
+    ranks_of,
+    warn_unfinished,
+)
 
 __all__ = ["SVORIM"]
 
@@ -33,7 +41,7 @@ class SVORIM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : pairs of variables moved at most; -1 for no bound
     shrinking : whether rows that are sure to stay are left out for a while
     cache_size : MB for rows of the kernel
-    classes : all labels in order, where the data may lack some; None: those in the data
+    classes : all labels from the lowest to the highest; None: those in the data, sorted
 
     Attributes
     ----------
@@ -97,17 +105,24 @@ class SVORIM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("C", "tol", "cache_size", "degree"):
             check_positive(name, getattr(self, name))
         check_choice("kernel", self.kernel, KERNELS)
+        check_whole("max_iter", self.max_iter, -1)
+        if not np.isfinite(self.coef0):
+            raise ConfigurationError(f"coef0 = {self.coef0!r}; allowed: finite")
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(f"X has shape {X.shape}; allowed for a precomputed kernel: (n, n)")
         self.classes_, ranks = ranks_of(y, self.classes)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._kernel = self._kernel_of(X)
+        most = self.max_iter if self.max_iter >= 0 else np.iinfo(np.int64).max
         found = solve_svorim(
             X, ranks, len(self.classes_) - 1, self._kernel, self.C * weights, tol=self.tol,
-            most=self.max_iter if self.max_iter >= 0 else np.iinfo(np.int64).max,
-            shrinking=self.shrinking, megabytes=self.cache_size,
+            most=most, shrinking=self.shrinking, megabytes=self.cache_size,
         )  # fmt: skip
+        if not np.isfinite(found.objective):
+            raise ValueError("X and the kernel give values that are not finite; scale X")
+        if found.violation > self.tol and found.moves >= most:
+            warn_unfinished("SVORIM", found.moves)
         self.support_ = np.flatnonzero(found.beta)
         self.dual_coef_ = found.beta[self.support_]
         rows = X[self.support_] if self.kernel != "precomputed" else np.empty((0, X.shape[1]))

@@ -10,7 +10,7 @@ from anabranch.protocol import Array
 from anabranch.stream import Predictions
 from connectors.kafka.place import place_of
 from connectors.kafka.producer import Record
-from connectors.sinks import encode_plain, plain_labels
+from connectors.sinks import encode_plain, plain_labels, plain_margins
 
 __all__ = ["prediction_records", "score_records"]
 
@@ -49,10 +49,12 @@ def prediction_records(item: Predictions) -> list[Record]:
         f',"round":{item.round},"topic":{_text(place.topic)},"partition":{place.number}'
         ',"offset":%b,"y":%b'
     )
-    for name, array in (("margins", item.margins), ("time", item.times)):
-        if array is not None:
-            form += f',"{name}":%b'
-            columns.append(_column(array))
+    if item.margins is not None:
+        form += ',"margins":%b'
+        columns.append(_margins(item.margins, item.labels))
+    if item.times is not None:
+        form += ',"time":%b'
+        columns.append(_column(item.times))
     if item.ids is not None:
         form += ',"sample":%b'
         columns.append([_text(id).encode() for id in item.ids])
@@ -80,6 +82,12 @@ def _labels(y: Array, names: Sequence[str] | None) -> list[bytes]:
     if y.ndim == 1 or names is None:
         return _column(y)
     return [_JSON.encode(row) for row in plain_labels(y, names)]
+
+
+def _margins(margins: Array, names: Sequence[str] | None) -> list[bytes]:
+    if names is None:
+        return _column(margins)
+    return [_JSON.encode(row) for row in plain_margins(margins, names)]
 
 
 def _column(array: Array) -> list[bytes]:

@@ -136,7 +136,7 @@ def _warnings(job: Job, weights: "Weights", partitions: int) -> Iterator[str]:
             f"{1 / weights.spectral_gap:,.0f} rounds to agree; more edges make it wider"
         )
     rows = job.source.rows_per_tick * partitions / len(job.hosted)
-    if rows > ROWS_PER_NODE:
+    if rows > ROWS_PER_NODE and job.job.kind == "stream":
         yield (
             f"{rows:,.0f} rows a node between exchanges: fast, but nodes hear of each other "
             "less often and learn worse; see source.rows_per_tick"

@@ -110,6 +110,7 @@ def _facts(job: Job, outcome: Outcome, summary: Mapping[str, Any]) -> list[str]:
             f"{summary.get('samples', 0):,} samples in {summary.get('seconds', 0):.1f} s, "
             f"{summary.get('rate', 0):,.0f}/s, {summary.get('rounds', 0):,} rounds"
         )
+        lines.extend(_still_warming_up(job, int(summary.get("rounds", 0))))
     dead = summary.get("dead_letters") or {}
     if dead:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(dead.items()))
@@ -118,6 +119,18 @@ def _facts(job: Job, outcome: Outcome, summary: Mapping[str, Any]) -> list[str]:
         how = "--resume continues it" if job.recovery.dir else "without recovery.dir it ends here"
         lines.append(f"stopped by a signal; {how}")
     return lines
+
+
+def _still_warming_up(job: Job, rounds: int) -> list[str]:
+    """Say so where a job ended before its nodes exchanged parameters."""
+    warm_up = job.learner.options.get("warm_up", 0)
+    scaled = job.learner.options.get("scaling") != "none"
+    if not scaled or len(job.network.names) == 1 or rounds > warm_up or job.job.kind == "batch":
+        return []
+    return [
+        f"warning: nodes had not begun to exchange parameters: all {rounds:,} rounds were within "
+        f"learner.warm_up = {warm_up:,}; lower it, or source.rows_per_tick"
+    ]
 
 
 def _figure(value: Any) -> str:

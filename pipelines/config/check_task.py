@@ -6,7 +6,7 @@ from typing import NoReturn
 from anabranch.errors import ConfigurationError, nearest
 from anabranch.protocol import Task
 from pipelines.config.baselines import baselines
-from pipelines.config.build import build_stream
+from pipelines.config.build import build_stream, build_weights
 from pipelines.config.learner import task_of
 from pipelines.config.sections import Job
 from pipelines.config.source import GENERATORS, Source
@@ -34,6 +34,7 @@ def check_task(job: Job, learners: Mapping[str, type] | None = None) -> None:
     _check_generator(job, task)
     if task != "multilabel":
         _check_single(job, task)
+        _check_shape(job)
         return
     if job.learner.ranks != type(job.learner)().ranks:
         _fail(f"learner.ranks is {job.learner.ranks}, but {_learner(job, task)}; leave it out")
@@ -41,6 +42,21 @@ def check_task(job: Job, learners: Mapping[str, type] | None = None) -> None:
     if not job.source.generated:
         _check_list(job.source)
         _check_columns(job, task)
+
+
+def _check_shape(job: Job) -> None:
+    """Refuse a learner around a server on a graph that is no star."""
+    if job.learner.options.get("shape") != "server" or len(job.network.names) == 1:
+        return
+    from anabranch.learners.elastic_net_network import elastic_net_roles
+
+    try:
+        elastic_net_roles(build_weights(job.network).graph, "server")
+    except ConfigurationError:
+        _fail(
+            f'learner.shape is "server", which needs a star, but network.graph is '
+            f'{show(job.network.graph)}; set network.graph = "star", or learner.shape = "graph"'
+        )
 
 
 def _learner(job: Job, task: Task) -> str:
@@ -58,6 +74,11 @@ def _check_predictor(job: Job) -> None:
         _fail(
             f"learner.predictor is {show(predictor)}, a threshold learned from predictions made "
             "before learning, and a batch job makes none; it must be one of linear, mlknn"
+        )
+    if job.job.kind == "batch" and options.get("cache") and predictor != "mlknn":
+        _fail(
+            f"learner.cache is {options['cache']}, but a batch job fits all rows of a shard; it "
+            "must be 0"
         )
 
 

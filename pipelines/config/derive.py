@@ -28,7 +28,8 @@ DERIVED: dict[str, str] = {
     "job.run_dir": '"runs/{name}"',
     "source.labels": f"the names in source.label_xml; {GENERATED} of the labelled generator",
     "source.new_labels": '"grow" for lists without source.labels, else "refuse"',
-    "source.rows_per_tick": f"{ROWS_PER_NODE} x nodes / partitions; all rows in a batch job",
+    "source.rows_per_tick": f"{ROWS_PER_NODE} x nodes / partitions, with sets of labels nodes / "
+    "partitions; all rows in a batch job",
     "source.seed": "job.seed",
     "network.nodes": "20, or the names in network.edges",
     "network.graph": '"random", or "edges" where network.edges is given',
@@ -61,7 +62,7 @@ def derive(job: Job, given: Collection[str], learners: Mapping[str, type] | None
     job = _network(_source_files(job), given)
     job = _sites(job)
     job = replace(job, source=complete_labels(job.source, given))
-    job = _ticks(job, given)
+    job = _ticks(job, given, learners)
     job = _small_defaults(job, given)
     return _learner(job, given, learners)
 
@@ -145,7 +146,7 @@ def _sites(job: Job) -> Job:
     return replace(job, sites=sites)
 
 
-def _ticks(job: Job, given: Collection[str]) -> Job:
+def _ticks(job: Job, given: Collection[str], learners: Mapping[str, type] | None) -> Job:
     if job.job.kind == "batch":
         # All is loaded before the first round: standardisation is then that of all rows.
         return replace(job, source=replace(job.source, rows_per_tick=EVERYTHING))
@@ -153,7 +154,8 @@ def _ticks(job: Job, given: Collection[str]) -> Job:
         return job
     source = job.source
     partitions = source.partitions if source.generated else len(source.paths or source.topics)
-    rows = max(1, ceil(ROWS_PER_NODE * len(job.hosted) / max(1, partitions)))
+    share = 1 if task_of(job.learner, learners) == "multilabel" else ROWS_PER_NODE
+    rows = max(1, ceil(share * len(job.hosted) / max(1, partitions)))
     return replace(job, source=replace(job.source, rows_per_tick=rows))
 
 
@@ -180,4 +182,9 @@ def _learner(job: Job, given: Collection[str], learners: Mapping[str, type] | No
             "learner.ranks is missing; it must be a whole number at least 2, the number of "
             "ranks: labels are 1 to ranks"
         )
-    return replace(job, learner=complete_learner(job, features, learners))
+    learner = complete_learner(job, features, learners)
+    rounds, options = job.exchange.rounds_per_tick, learner.options
+    if rounds > 1 and "warm_up" in options and "learner.warm_up" not in given:
+        # As many samples as with one round a tick.
+        learner = replace(learner, options=options | {"warm_up": rounds * options["warm_up"]})
+    return replace(job, learner=learner)

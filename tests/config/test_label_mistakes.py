@@ -219,4 +219,18 @@ def test_every_baseline_is_described() -> None:
 @pytest.mark.parametrize("option", [{"predictor": "linear"}, {"literal": True}])
 def test_a_batch_job_may_have_a_fixed_threshold(option: dict[str, Any]) -> None:
     tables = changed(MADE, {"job.kind": "batch"})
-    assert build_job({**tables, "learner": {"kind": "doml", **option}}).job.kind == "batch"
+    learner = {"kind": "doml", "cache": 0, **option}
+    assert build_job({**tables, "learner": learner}).job.kind == "batch"
+    with pytest.raises(
+        ConfigurationError, match=r"learner\.cache is 500, but a batch job fits all"
+    ):
+        build_job({**tables, "learner": learner | {"cache": 500}})
+
+
+def test_a_tick_is_a_row_a_node_and_the_warm_up_is_as_many_samples() -> None:
+    """However many rounds a tick has; what the job states stands."""
+    job = build_job(changed(MADE, {"network.nodes": 7, "exchange.rounds_per_tick": 5}))
+    assert job.source.rows_per_tick == 7
+    assert job.learner.options["warm_up"] == 100
+    stated = changed(MADE, {"exchange.rounds_per_tick": 5, "learner.warm_up": 30})
+    assert build_job(stated).learner.options["warm_up"] == 30

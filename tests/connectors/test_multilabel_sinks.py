@@ -14,6 +14,7 @@ NAMES = ("calm", 'q"%s', "é")
 Y = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [np.nan] * 3])
 PREDICTED = np.array([[0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
 MARGINS = PREDICTED - 0.25
+BY_NAME = [list(zip(NAMES, row, strict=True)) for row in MARGINS.tolist()]
 
 
 def item(
@@ -27,7 +28,7 @@ def test_a_line_holds_the_names_of_what_is_true_and_predicted() -> None:
     rows = [json.loads(line) for line in encode_predictions(item()).splitlines()]
     assert [row["y"] for row in rows] == [["calm", "é"], [], None]
     assert [row["predicted"] for row in rows] == [['q"%s'], list(NAMES), []]
-    assert [row["margins"] for row in rows] == MARGINS.tolist()
+    assert [list(row["margins"].items()) for row in rows] == BY_NAME
 
 
 def test_a_record_holds_the_names_of_what_is_true_and_predicted() -> None:
@@ -35,7 +36,7 @@ def test_a_record_holds_the_names_of_what_is_true_and_predicted() -> None:
     rows = [json.loads(record.value) for record in records]
     assert [row["y"] for row in rows] == [["calm", "é"], [], None]
     assert [row["prediction"] for row in rows] == [['q"%s'], list(NAMES), []]
-    assert [row["margins"] for row in rows] == MARGINS.tolist()
+    assert [list(row["margins"].items()) for row in rows] == BY_NAME
     assert [row["offset"] for row in rows] == [7, 8, 9]
 
 

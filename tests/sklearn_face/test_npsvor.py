@@ -211,7 +211,7 @@ def test_labels_that_are_no_classes_are_refused() -> None:
         ({"C2": np.nan}, "C2 = nan"),
         ({"tol": 0.0}, "tol = 0.0"),
         ({"epsilon": -0.1}, "epsilon = -0.1"),
-        ({"max_iter": 0}, "max_iter = 0"),
+        ({"max_iter": 0}, "max_iter=0; allowed: whole, >= 1"),
         ({"loss": "square"}, "loss = 'square' is unknown; allowed: squared_hinge, hinge"),
         ({"solver": "newton"}, "solver = 'newton'"),
         ({"dtype": "float16"}, "dtype = 'float16'"),
