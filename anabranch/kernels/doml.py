@@ -5,7 +5,7 @@ from numba import njit
 from anabranch.kernels.moments import CLOSED, COUNT, OWN, add_row
 from anabranch.protocol import Array
 
-__all__ = ["note_rows", "project"]
+__all__ = ["note_rows", "note_strays", "project"]
 
 
 @njit(cache=True, nogil=True)
@@ -31,3 +31,15 @@ def note_rows(X: Array, scale: Array, progress: Array, varied: Array) -> None:
         for i in range(X.shape[1]):
             if X[r, i] != 0.0 and X[r, i] != 1.0:
                 varied[i] = 1.0
+
+
+@njit(cache=True, nogil=True)
+def note_strays(X: Array, centre: Array, scale: Array, far: float, strays: Array) -> None:
+    """Add to each field's sums of z, of z^2 and of |z| > far, z = (x - centre)/scale; (3, d)."""
+    for r in range(X.shape[0]):
+        for i in range(X.shape[1]):
+            z = (X[r, i] - centre[i]) / scale[i]
+            strays[0, i] += z
+            strays[1, i] += z * z
+            if abs(z) > far:
+                strays[2, i] += 1.0

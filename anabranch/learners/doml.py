@@ -63,7 +63,8 @@ class DOML:
         Whether steps are shortened to 1/(1 + delay), the delay being observed.
     cache : int
         Newest samples that are kept and fitted; 0 for all. Bounded, the fit follows a drift;
-        z-scores do not: a network's stand after the warm-up, a lone node's are of all samples.
+        z-scores follow it roughly: a network's only widen after the warm-up, where a quarter of a
+        node's samples lie beyond 4 deviations, a lone node's are of all samples.
     neighbours : int
         Nearest samples of "mlknn".
     form : {"auto", "primal", "dual", "sparse"}

@@ -1,12 +1,14 @@
 """The edge weight w of DOML: what the penalty of disagreement should be, agreed by both ends."""
 
 from collections.abc import Sequence
-from math import log2
+from math import inf, log2
 
 __all__ = ["Level", "edge_weight"]
 
 _PULL = 0.1
 """Share of a node's own wish in its level, at every step."""
+_MOST = 1000.0
+"""Levels count up to so many times the own wish."""
 _OFF = 1.0
 """Doublings between level and scale at which the scale moves."""
 
@@ -25,8 +27,10 @@ class Level:
 
     With d_i = w deg_i the mean eigenvalue of X'X/d_i is 2 where w = tr(X'X)/(2 d deg_i): that
     is a node's wish. Every step mixes the levels of a neighbourhood and pulls a bit to the own
-    wish, so the level stays between the wishes of all nodes whatever is lost or late. The
-    scale follows by doublings only, because each of its moves costs a factorisation.
+    wish, so the level stays between the wishes of all nodes whatever is lost or late, and
+    below a thousand times the own one, or it would take hundreds of steps to come down after
+    new coordinates. The scale follows by doublings only: each of its moves costs a
+    factorisation.
 
     Attributes
     ----------
@@ -48,7 +52,8 @@ class Level:
 
     def follow(self, wish: float, others: Sequence[float]) -> None:
         """Mix the neighbours' levels in, and the own wish."""
-        known = [level for level in (self.level, *others) if level > 0.0]
+        most = _MOST * wish if wish > 0.0 else inf
+        known = [min(level, most) for level in (self.level, *others) if level > 0.0]
         if not known:
             self.level = wish
         elif wish > 0.0:

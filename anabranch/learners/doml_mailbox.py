@@ -86,6 +86,11 @@ class Mailbox:
         near = replace(before, state=one.state, echo=one.echo, at=at)
         self.known[one.sender] = near if pair is None else near.told(one, pair)
 
+    def forget(self) -> None:
+        """Wait for parameters anew."""
+        for name, near in self.known.items():
+            self.known[name] = replace(near, pair=None)
+
     def change(self, P: Callable[[Array], Array], beta: Callable[[Array], Array]) -> None:
         """Take all parameters to other coordinates or columns."""
         for name, near in self.known.items():

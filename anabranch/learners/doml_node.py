@@ -180,6 +180,10 @@ class DomlNode:
         old = self._scaling.frame
         self._solver.move(old, frame)
         self._change(lambda P: old.carry(P, frame), lambda b: old.carry_slope(b, frame))
+        if self._scaling.fixed and self._degree:
+            # Parameters of far narrower coordinates would take long to come down.
+            self._mailbox.forget()
+            self._solver.reset()
         self._scaling.move(frame)
         self._voice.teller.reset()
 
@@ -224,6 +228,7 @@ class DomlNode:
         solver = self._solver
         return {
             **self.model(),
+            **self._scaling.strays(),
             **solver.export(),
             **self._mailbox.export(solver.P.shape, solver.dtype),
             **self._voice.export(),

@@ -11,6 +11,7 @@ from anabranch.kernels.doml import note_rows
 from anabranch.kernels.moments import COUNT, M2, MEAN
 from anabranch.learners.doml_frame import Coordinates
 from anabranch.learners.doml_settings import DomlSettings
+from anabranch.learners.doml_strays import Strays
 from anabranch.learners.doml_wire import Telling
 from anabranch.learners.states import saved_array, saved_value, saved_whole
 from anabranch.protocol import Array, NodeId, State, freeze
@@ -22,8 +23,9 @@ class Scaling:
     """Moments that are averaged over the network, and the coordinates made of them.
 
     While it warms up a node has coordinates of its own, renewed whenever its count of samples
-    has doubled. After `warm_up` rounds they stand still; where two nodes differ then, all take
-    up the ones with the larger key. A node without neighbours goes on renewing its own.
+    has doubled. After `warm_up` rounds they stand, until many samples of a node stray from them
+    and it says wider ones; where two nodes differ, all take up those with the larger key. A
+    node without neighbours goes on renewing its own.
 
     Attributes
     ----------
@@ -41,10 +43,13 @@ class Scaling:
         self._varied = np.zeros(features)
         self.frame = Coordinates.plain(features, bias=settings.bias)
         self.fixed = not self.consensus
+        self._strays = Strays(features)
 
     def note(self, X: Array) -> None:
         """Take rows (n, d) into the moments."""
-        if self.consensus and not self.fixed:
+        if self.consensus and self.fixed:
+            self._strays.note(X, self.frame)
+        elif self.consensus:
             note_rows(X, self._scaler.scale, self._progress, self._varied)
 
     def arrays(self) -> dict[str, Array]:
@@ -70,7 +75,7 @@ class Scaling:
         best = max(frames, key=lambda frame: frame.key, default=None)
         if self.fixed or best is not None:
             if best is None or (self.fixed and best.key <= self.frame.key):
-                return None
+                return self._strays.wider(self.frame)
             self.fixed = True
             return best
         self._average(told, weights)
@@ -93,6 +98,7 @@ class Scaling:
     def move(self, frame: Coordinates) -> None:
         """Have these coordinates from now on."""
         self.frame = frame
+        self._strays.clear()
 
     def export(self) -> State:
         """Give the state; there is no sample in it."""
@@ -104,6 +110,10 @@ class Scaling:
             "frame": np.stack([self.frame.centre, self.frame.scale]),
             "frame_count": self.frame.count,
         }
+
+    def strays(self) -> State:
+        """Give the rest of the state, in which there may be a sample."""
+        return self._strays.export()
 
     def restore(self, state: State) -> Self:
         """Take a state of `export`.
@@ -128,4 +138,6 @@ class Scaling:
             raise ModelError(f"damaged state: frame_count={count!r} or a scale is no number > 0")
         if count > 0.0:
             self.frame = Coordinates.read(float(count), centre, scale, bias=self._bias)
+        if "strays" in state:
+            self._strays.restore(state)
         return self

@@ -12,7 +12,7 @@ from anabranch.protocol import Array, State
 __all__ = ["widen"]
 
 _WINDOW = "window_"
-_FEATURE_AXIS = {"P": 0, "beta": 0, "prior": 0, "base": 1, "moments": 1, "frame": 1}
+_FEATURE_AXIS = {"P": 0, "beta": 0, "prior": 0, "base": 1, "moments": 1, "frame": 1, "strays": 1}
 
 
 def widen(learner: DOML, names: Sequence[str], places: Array) -> DOML:

@@ -9,7 +9,7 @@ import pytest
 from anabranch.learners.doml import DOML
 from anabranch.learners.doml_frame import Coordinates
 from anabranch.protocol import Array
-from tests.learners.doml_network import Mesh, edges_of, samples
+from tests.learners.doml_network import Mesh, edges_of, exchange, samples, shares_of
 from tests.learners.multilabel_sets import train_and_test
 
 
@@ -187,3 +187,55 @@ def test_micro_f1_on_three_nodes(name: str, micro: float, shared: Path) -> None:
         predicted = node.predict(test_X)
         right = (predicted * test_y).sum()
         assert 2.0 * right / (predicted.sum() + test_y.sum()) > micro
+
+
+def drifting(count: int, seed: int) -> tuple[Array, Array]:
+    """Fields that are nearly still at first, then of very unlike scales."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(count, 3))
+    y = (Z[:, :2] > 0.0).astype(float)
+    X = Z * [1.0, 1e6, 1e3] + [0.0, 1e7, 0.0]
+    early = min(count, 100)
+    X[:early] = 1e-3 * Z[:early]
+    return X, y
+
+
+@pytest.mark.parametrize("kind", ["ring", "complete"])
+def test_coordinates_widen_where_samples_stray_from_them(kind: str) -> None:
+    """All nodes come to the same ones, and learn on as the network that saw them first."""
+    data = [drifting(400, seed) for seed in range(5)]
+    nodes = [DOML(3, labels=2, predictor="linear", cache=150) for _ in data]
+    mesh, right = shares_of(edges_of(kind, 5), 5), 0
+    for t in range(400):
+        for node, (X, y) in zip(nodes, data, strict=True):
+            predicted = node.predict_then_learn(X[t : t + 1], y[t : t + 1])
+            right += int(t >= 300) * int((predicted == y[t]).sum())
+        exchange(nodes, mesh, t)
+    assert right / (100 * 5 * 2) > 0.85  # a half, with the old ones
+    frames = [node.export()["frame"] for node in nodes]
+    assert all(np.array_equal(frame, frames[0]) for frame in frames)
+    assert (frames[0][1] > [0.3, 3e5, 3e2]).all()
+
+
+def test_an_outlier_does_not_widen_them() -> None:
+    nodes = [DOML(2, labels=1, warm_up=4) for _ in range(3)]
+    mesh, rng = shares_of(edges_of("complete", 3), 3), np.random.default_rng(0)
+    for t in range(120):
+        for node in nodes:
+            X = rng.normal(size=(1, 2)) * (1e6 if t == 60 else 1.0)
+            node.learn(X, (X[:, :1] > 0.0).astype(float))
+        exchange(nodes, mesh, t)
+        if t == 40:
+            before = nodes[0].export()["frame"]
+    assert np.array_equal(nodes[0].export()["frame"], before)
+
+
+def test_sums_of_few_samples_are_in_no_model() -> None:
+    nodes = [DOML(2, labels=1, warm_up=4) for _ in range(3)]
+    mesh, rng = shares_of(edges_of("complete", 3), 3), np.random.default_rng(0)
+    for t in range(31):
+        for node in nodes:
+            node.learn(rng.normal(size=(1, 2)), np.ones((1, 1)))
+        exchange(nodes, mesh, t)
+    assert nodes[0].export()["strays"].any()
+    assert "strays" not in nodes[0].model()
