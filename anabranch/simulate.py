@@ -79,6 +79,9 @@ def simulate(
     in a round of exchange, or has nothing fit to be sent, is not in the inbox; one that acts
     but is not due (event-triggered) is there with what it said last.
 
+    Jobs equal it bit for bit where BLAS has one thread (OPENBLAS_NUM_THREADS=1), as in their own
+    processes: the last bits of a product depend on the number.
+
     Parameters
     ----------
     learners : one for each node of the graph; they are changed in place

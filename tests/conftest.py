@@ -1,9 +1,14 @@
 """Fixtures shared by all tests."""
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# As in a job's processes, and before numpy is there: the last bits of a product depend on the
+# number of threads.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
 
 from tests.brokers.fixtures import apache_kafka, kafka, kafka_cluster, private_kafka, secure_kafka
 from tests.brokers.summary import note_kind, summary_lines

@@ -111,10 +111,11 @@ class Solver:
         k = 1.0 / totals.degree
         T_P, T_b = totals.pair
         self.window.tune(k, 2.0 + k * ridge)
-        right, self.P, self.beta = (np.empty_like(P) for _ in range(3))
+        right, new, out = np.empty((3, *P.shape), self.dtype)
         right_side(P, beta, T_P, T_b, cross, self._cast(k), right)
         solved = self.window.solve(right)
-        damped_move(P, beta, T_P, solved, self._cast(k), self._cast(eta), self.P, self.beta)
+        damped_move(P, beta, T_P, solved, self._cast(k), self._cast(eta), new, out)
+        self.P, self.beta = new, out
         self._stale = False
 
     def alone(self) -> None:
@@ -134,7 +135,8 @@ class Solver:
         else:
             self._stale = False
         self.window.tune(1.0, ridge)
-        self.P = self.window.solve(cross)
+        # By rows, as a restored state is: the last bits of a product depend on the layout.
+        self.P = np.ascontiguousarray(self.window.solve(np.ascontiguousarray(cross)))
         self._base = self.pair
 
     def clear(self) -> None:
@@ -150,7 +152,8 @@ class Solver:
 
     def change(self, P: Callable[[Array], Array], beta: Callable[[Array], Array]) -> None:
         """Take the parameters to other coordinates or columns."""
-        self.P, self.beta, self._prior = P(self.P), beta(self.beta), P(self._prior)
+        parts = (P(self.P), beta(self.beta), P(self._prior))
+        self.P, self.beta, self._prior = map(np.ascontiguousarray, parts)
         self._base = np.stack((P(self._base[0]), beta(self._base[1])))
 
     @property

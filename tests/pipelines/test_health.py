@@ -109,7 +109,7 @@ def test_refused_messages_and_many_dead_letters_are_yellow_until_they_cease() ->
     health = Health(job())
     refused = judged(health, range(0, 20, 5), lambda s: {"refused": {"other_run": s}})
     (reason,) = refused[-1].reasons
-    assert reason == "15 messages of other sites were refused in the last minute: other_run"
+    assert reason == "15 messages of other nodes were refused in the last minute: other_run"
     waits = Health(job(mode="synchronous"))
     stuck = judged(waits, range(0, 20, 5), lambda s: {"refused": {"other_run": s}})
     assert (refused[-1].state, stuck[-1].state) == ("yellow", "red")

@@ -51,7 +51,7 @@ def optimum(
     return float(problem.solve(solver=cp.CLARABEL, **options))
 
 
-@parametrize_with_checks([NPSVOR(), NPSVOR(loss="hinge"), SOLVED_BY_NEWTON])
+@parametrize_with_checks([NPSVOR(), SOLVED_BY_NEWTON])
 def test_passes_scikit_learns_estimator_checks(estimator: Any, check: Any) -> None:
     if BY_WEIGHTS in check.func.__name__ and estimator.solver == "dcd":
         estimator.set_params(**TIGHT, C=0.1)  # repeated rows are visited in another order

@@ -13,7 +13,7 @@ from anabranch.sklearn_face import RedSVM
 from tests.sklearn_face.test_npsvor import BY_WEIGHTS, TIGHT, text_like
 
 
-@parametrize_with_checks([RedSVM(), RedSVM(loss="squared_hinge")])
+@parametrize_with_checks([RedSVM()])
 def test_red_svm_passes_scikit_learns_estimator_checks(estimator: Any, check: Any) -> None:
     if BY_WEIGHTS in check.func.__name__:
         estimator.set_params(**TIGHT, C=0.1)  # repeated rows are visited in another order

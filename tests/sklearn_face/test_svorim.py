@@ -48,7 +48,7 @@ def optimum(K: Array, y: Array, caps: Array) -> float:
     return float(problem.solve(solver=cp.CLARABEL, **options))
 
 
-@parametrize_with_checks([SVORIM(), model("linear", C=0.1), SVORIM(kernel="precomputed")])
+@parametrize_with_checks([SVORIM(), SVORIM(kernel="precomputed")])
 def test_svorim_passes_scikit_learns_estimator_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
