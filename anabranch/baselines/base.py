@@ -2,21 +2,22 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from anabranch.errors import ConfigurationError, MessageError, ModelError
+from anabranch.errors import ConfigurationError, ModelError
 from anabranch.learners.options import check_names, check_whole
 from anabranch.learners.rows import checked_rows
+from anabranch.learners.silent import Silent
 from anabranch.learners.states import SCHEMA, check_header, saved_value
-from anabranch.protocol import Array, Message, NodeId, State, Task
+from anabranch.protocol import Array, State, Task
 
 __all__ = ["Baseline"]
 
 
-class Baseline(ABC):
+class Baseline(Silent, ABC):
     """A model of another library, learning row by row; it sends nothing and hears nobody.
 
     Its exported state holds the library's own objects. That is for the snapshots of a running
@@ -104,37 +105,6 @@ class Baseline(ABC):
             predicted.append(self._predict_row(x))
             self._learn_row(x, target)
         return self._stacked(predicted)
-
-    def acts(self, round: int) -> bool:
-        """Tell that it sends nothing."""
-        return False
-
-    def messages(self, round: int) -> Sequence[Message]:
-        """Give no message."""
-        return ()
-
-    def check_message(self, message: Message) -> None:
-        """Refuse any message.
-
-        Raises
-        ------
-        MessageError
-            Always.
-        """
-        raise MessageError(f"not for {self.kind}: {sorted(message.arrays)}; allowed: no message")
-
-    def combine(
-        self, round: int, inbox: Mapping[NodeId, Message], weights: Mapping[NodeId, float]
-    ) -> None:
-        """Take no message in.
-
-        Raises
-        ------
-        MessageError
-            There is one.
-        """
-        if inbox:
-            raise MessageError(f"not for {self.kind}: messages of {sorted(inbox)}; allowed: none")
 
     def parameters(self) -> Array:
         """Give no number: a baseline has nobody to disagree with."""

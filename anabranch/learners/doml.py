@@ -258,6 +258,13 @@ class DOML:
         parameters = self._node.plain_parameters()
         return parameters[-1] if self.settings.bias else np.zeros(len(self.labels))
 
+    @property
+    def lacking(self) -> str | None:
+        """What predictions lack, where `predictor` asks for samples and there are none."""
+        if self.settings.predictor != "mlknn" or self.measures()["rows"]:
+            return None
+        return "no sample is in this model: it predicts at .5, not by learner.predictor = 'mlknn'"
+
     def measures(self) -> dict[str, float]:
         """Give numbers about the node.
 

@@ -1,11 +1,11 @@
 """ML-kNN of the newest samples of one node."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 import numpy as np
 
-from anabranch.errors import ConfigurationError, MessageError, ModelError, SampleError
+from anabranch.errors import ConfigurationError, ModelError, SampleError
 from anabranch.kernels.mlknn_window import learn_rows, rule, window_margins
 from anabranch.labels import joined, named
 from anabranch.learners.doml_samples import checked_labels
@@ -19,8 +19,9 @@ from anabranch.learners.options import (
     check_whole,
 )
 from anabranch.learners.rows import checked_rows
+from anabranch.learners.silent import Silent
 from anabranch.learners.states import SCHEMA, check_header, saved_array, saved_value
-from anabranch.protocol import Array, Message, NodeId, State, Task
+from anabranch.protocol import Array, State, Task
 
 __all__ = ["MLKNN"]
 
@@ -28,7 +29,7 @@ _SETTINGS = ("neighbours", "smoothing", "cache", "scaling", "save_samples")
 _NO_MARGINS = np.empty((0, 0))
 
 
-class MLKNN:
+class MLKNN(Silent):
     """Labels of a sample by those of the nearest samples before it; of one node alone.
 
     After every row the rule is exactly that of `fit_mlknn` over the newest `cache` rows, but
@@ -199,39 +200,6 @@ class MLKNN:
         self._window = with_room(self._window, len(rows), self.cache)
         learn_rows(self._window, rows, sets, self.cache or -1, self.smoothing, out)
 
-    # Exchange
-
-    def acts(self, round: int) -> bool:
-        """Tell that it sends nothing."""
-        return False
-
-    def messages(self, round: int) -> Sequence[Message]:
-        """Give no message."""
-        return ()
-
-    def check_message(self, message: Message) -> None:
-        """Refuse any message.
-
-        Raises
-        ------
-        MessageError
-            Always.
-        """
-        raise MessageError(f"not for mlknn: {sorted(message.arrays)}; allowed: no message")
-
-    def combine(
-        self, round: int, inbox: Mapping[NodeId, Message], weights: Mapping[NodeId, float]
-    ) -> None:
-        """Take no message in.
-
-        Raises
-        ------
-        MessageError
-            There is one.
-        """
-        if inbox:
-            raise MessageError(f"not for mlknn: messages of {sorted(inbox)}; allowed: none")
-
     def parameters(self) -> Array:
         """Give the margin of each label by the number of neighbours that have it, flat."""
         return rule(self._window, self.smoothing).ravel()
@@ -242,6 +210,15 @@ class MLKNN:
         """Give the whole state, samples included."""
         X, y = oldest_first(self._window)
         return {**self._head(), **self._units.export(), "X": X, "y": y}
+
+    @property
+    def lacking(self) -> str | None:
+        """What predictions lack, where no sample is there to find neighbours among."""
+        if len(oldest_first(self._window)[1]):
+            return None
+        return (
+            "this model has no samples and tells no label; learner.save_samples = true keeps them"
+        )
 
     def model(self) -> State:
         """Give the settings; with `save_samples` the samples too, without which it is empty."""

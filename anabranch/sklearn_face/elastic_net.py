@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anabranch.errors import ConfigurationError
 from anabranch.kernels.elastic import predict_rows
 from anabranch.learners import BatchElasticNet, ElasticNet
 from anabranch.learners.elastic_net_alone import solve_alone
 from anabranch.learners.elastic_net_shards import fold_shards, solve_shards
+from anabranch.learners.options import check_whole
 from anabranch.protocol import Array
 
 __all__ = ["ConsensusElasticNet"]
@@ -76,10 +76,8 @@ class ConsensusElasticNet(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             A setting is out of its range.
         """
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        if self.nodes < 1 or self.rounds < 1:
-            raise ConfigurationError(
-                f"out of range: nodes={self.nodes}, rounds={self.rounds}; allowed: 1 or more"
-            )
+        check_whole("nodes", self.nodes, 1)
+        check_whole("rounds", self.rounds, 1)
         settings = BatchElasticNet(X.shape[1], **self._penalty()).settings
         X, y = np.ascontiguousarray(X), np.asarray(y, dtype=np.float64)
         parts = zip(np.array_split(X, self.nodes), np.array_split(y, self.nodes), strict=True)

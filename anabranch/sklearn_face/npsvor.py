@@ -3,8 +3,7 @@
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from anabranch.errors import ConfigurationError
 from anabranch.kernels.sparse_lanes import lanes_for
@@ -21,12 +20,12 @@ from anabranch.learners.npsvor_newton import Plane, newton
 from anabranch.learners.options import check_whole
 from anabranch.learners.sparse_rows import SparseRows
 from anabranch.protocol import Array
+from anabranch.sklearn_face.rank_classifier import RankClassifier
 from anabranch.sklearn_face.ranked import (
     check_choice,
     check_lengths,
     check_positive,
     lengths_of,
-    rank_scores,
     ranks_of,
     warn_unfinished,
 )
@@ -34,7 +33,7 @@ from anabranch.sklearn_face.ranked import (
 __all__ = ["NPSVOR"]
 
 
-class NPSVOR(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NPSVOR(RankClassifier):
     """Ordinal regression by one hyperplane a rank, near its own rows and far from all others.
 
     With s_i = -1 for rows of ranks below k and +1 for those above, plane k minimises
@@ -199,38 +198,6 @@ class NPSVOR(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.gap_ = (objective - dual) / np.where(objective > 0.0, objective, 1.0)
         return self
 
-    def decision_function(self, X: Any) -> Array:
-        """Give a score for each class (n, p), the largest at the prediction; two: (n,), its sign.
-
-        With a_k = f_k + f_{k+1}, the score of rank r is the sum of the r - 1 largest a_k.
-
-        Raises
-        ------
-        ValueError
-            As `fit`.
-        """
-        return rank_scores(self._above(X))
-
-    def predict(self, X: Any) -> Array:
-        """Give the label of each row: 1 + the number of k with f_k(x) + f_{k+1}(x) > 0.
-
-        Raises
-        ------
-        ValueError
-            As `fit`.
-        """
-        above = self._above(X)
-        labels: Array = self.classes_[(above > 0.0).sum(axis=1)]
-        return labels
-
     def _above(self, X: Any) -> Array:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         f: Array = X @ self.coef_.T + self.intercept_
         return f[:, :-1] + f[:, 1:]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.poor_score = True  # on classes without an order
-        return tags

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Collection
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ def check_positive(name: str, value: float, *, zero: bool = False) -> None:
     Traceback (most recent call last):
     anabranch.errors.ConfigurationError: C = 0.0 is out of range; allowed: above 0
     """
-    if not (np.isfinite(value) and (value >= 0.0 if zero else value > 0.0)):
+    number = isinstance(value, Real) and np.isfinite(float(value))
+    if not (number and (value >= 0.0 if zero else value > 0.0)):
         allowed = "0 and above" if zero else "above 0"
         raise ConfigurationError(f"{name} = {value!r} is out of range; allowed: {allowed}")
 

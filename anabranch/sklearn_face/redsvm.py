@@ -3,19 +3,18 @@
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from anabranch.kernels.npsvor import squares
 from anabranch.kernels.redsvm import red_duality, red_pass
 from anabranch.learners.options import check_whole
 from anabranch.learners.sparse_rows import SparseRows
 from anabranch.protocol import Array
+from anabranch.sklearn_face.rank_classifier import RankClassifier
 from anabranch.sklearn_face.ranked import (
     check_choice,
     check_lengths,
     check_positive,
-    rank_scores,
     ranks_of,
     warn_unfinished,
 )
@@ -23,7 +22,7 @@ from anabranch.sklearn_face.ranked import (
 __all__ = ["RedSVM"]
 
 
-class RedSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RedSVM(RankClassifier):
     """Ordinal regression by one direction and a threshold between every two ranks.
 
     min |w|^2/2 + |b|^2/2 + C sum_i sum_{k<p} loss(1 - s_ik (w'x_i + b_k)), where s_ik is +1 iff
@@ -123,36 +122,6 @@ class RedSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.gap_ = difference / self.objective_ if self.objective_ > 0.0 else difference
         return self
 
-    def decision_function(self, X: Any) -> Array:
-        """Give a score for each class (n, p), the largest at the prediction; two: (n,), its sign.
-
-        Raises
-        ------
-        ValueError
-            As `fit`.
-        """
-        return rank_scores(self._above(X))
-
-    def predict(self, X: Any) -> Array:
-        """Give the label of each row (n,).
-
-        Raises
-        ------
-        ValueError
-            As `fit`.
-        """
-        above = self._above(X)
-        labels: Array = self.classes_[(above > 0.0).sum(axis=1)]
-        return labels
-
     def _above(self, X: Any) -> Array:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         above: Array = X @ self.coef_.T + self.intercept_
         return above
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.poor_score = True  # on classes without an order
-        return tags

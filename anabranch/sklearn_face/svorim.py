@@ -3,18 +3,17 @@
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from anabranch.errors import ConfigurationError
 from anabranch.kernels.kernel_rows import KERNELS, Kernel
 from anabranch.learners.options import check_whole
 from anabranch.learners.svorim import decisions, solve_svorim
 from anabranch.protocol import Array
+from anabranch.sklearn_face.rank_classifier import RankClassifier
 from anabranch.sklearn_face.ranked import (
     check_choice,
     check_positive,
-    rank_scores,
     ranks_of,
     warn_unfinished,
 )
@@ -22,7 +21,7 @@ from anabranch.sklearn_face.ranked import (
 __all__ = ["SVORIM"]
 
 
-class SVORIM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SVORIM(RankClassifier):
     """Ordinal regression by one function and a threshold between every two ranks, kernelised.
 
     min |w|^2/2 + C sum_i sum_{j<p} max(0, 1 - s_ij (w'phi(x_i) - b_j)), where s_ij = +1 iff the
@@ -63,6 +62,8 @@ class SVORIM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.predict([[-4.0], [0.2], [4.0]]).tolist(), bool(model.gap_ < 0.01)
     ([1, 2, 3], True)
     """
+
+    _sparse = False
 
     def __init__(
         self,
@@ -143,31 +144,7 @@ class SVORIM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kind = KERNELS.index(self.kernel)
         return Kernel(kind, float(gamma), float(self.coef0), float(self.degree))
 
-    def decision_function(self, X: Any) -> Array:
-        """Give a score for each class (n, p), the largest at the prediction; two: (n,), its sign.
-
-        Raises
-        ------
-        ValueError
-            As `fit`.
-        """
-        return rank_scores(self._above(X))
-
-    def predict(self, X: Any) -> Array:
-        """Give the label of each row (n,): 1 + the number of thresholds below f(x).
-
-        Raises
-        ------
-        ValueError
-            As `fit`.
-        """
-        above = self._above(X)
-        labels: Array = self.classes_[(above > 0.0).sum(axis=1)]
-        return labels
-
     def _above(self, X: Any) -> Array:
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         if self.kernel == "precomputed":
             f: Array = X[:, self.support_] @ self.dual_coef_
         else:
@@ -177,5 +154,4 @@ class SVORIM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.classifier_tags.poor_score = True  # on classes without an order
         return tags

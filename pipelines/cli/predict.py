@@ -40,6 +40,8 @@ def predict(
     learner = load(model)
     if margins and not isinstance(learner, Margins):
         raise ConfigurationError(f"--margins: models of {learner.kind} have none; leave it out")
+    if lacking := getattr(learner, "lacking", None):
+        complain(f"{model}: {lacking}")
     names = read(model).metadata.get("features")
     rows = read_rows(file, names, getattr(learner, "features", None))
     with _output(out) as target:

@@ -80,3 +80,23 @@ def test_a_model_without_margins_says_so(tmp_path: Path, file: Path) -> None:
     result = call(tmp_path / "n.npz", file, "--margins")
     assert result.exit_code == 2
     assert "--margins: models of elastic-net have none" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("mlknn", {}, "tells no label; learner.save_samples = true keeps them"),
+        ("doml", {"predictor": "mlknn"}, "it predicts at .5, not by learner.predictor = 'mlknn'"),
+        ("mlknn", {"save_samples": True}, ""),
+    ],
+)
+def test_a_model_that_lacks_its_samples_says_so(
+    kind: str, options: dict[str, Any], words: str, tmp_path: Path, file: Path
+) -> None:
+    learner = make(kind, 3, 0, labels=LABELS, names=STREAM.names, **options)
+    learner.learn(*STREAM.block(0, 100))
+    learner.combine(0, {}, {})
+    save(learner, tmp_path / "n00.npz", {"features": list(STREAM.names)})
+    result = call(tmp_path / "n00.npz", file)
+    assert result.exit_code == 0
+    assert words in result.stderr if words else result.stderr == ""

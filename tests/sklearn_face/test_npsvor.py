@@ -207,6 +207,7 @@ def test_labels_that_are_no_classes_are_refused() -> None:
     ("options", "words"),
     [
         ({"C": 0.0}, "C = 0.0 is out of range; allowed: above 0"),
+        ({"C": "1"}, "C = '1' is out of range; allowed: above 0"),
         ({"C1": -1.0}, "C1 = -1.0"),
         ({"C2": np.nan}, "C2 = nan"),
         ({"tol": 0.0}, "tol = 0.0"),

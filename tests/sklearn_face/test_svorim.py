@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -14,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from anabranch.errors import ConfigurationError
 from anabranch.kernels.kernel_rows import KERNELS
 from anabranch.protocol import Array
-from anabranch.sklearn_face import SVORIM
+from anabranch.sklearn_face import NPSVOR, SVORIM, RedSVM
 from anabranch.synthetic import nonlinear
 
 MATRICES: dict[str, Any] = {
@@ -113,9 +114,30 @@ def test_shrinking_changes_nothing_but_the_way() -> None:
     np.testing.assert_allclose(shrunk.thresholds_, whole.thresholds_, atol=1e-6)
 
 
-def test_a_tolerance_below_rounding_ends() -> None:
+@pytest.mark.parametrize("tol", [1e-12, 1e-300])
+def test_a_tolerance_below_rounding_ends(tol: float) -> None:
     X, y = rows(200)
-    assert model(tol=1e-300).fit(X, y).gap_ <= 1e-9
+    assert model(tol=tol).fit(X, y).gap_ <= 1e-9
+    for seed in range(5):  # unordered ranks, whose variables meet their bounds by rounding
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(60, 4)), rng.integers(0, 3, 60)
+        assert SVORIM(tol=tol).fit(X, y).gap_ <= 1e-9
+
+
+@pytest.mark.parametrize("kind", [NPSVOR, RedSVM, SVORIM])
+def test_given_classes_keep_their_order(kind: Any) -> None:
+    """Also where their names sort otherwise; a row too long is refused, an early end told."""
+    X = np.linspace(-3.0, 3.0, 90)[:, None]
+    y = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-1.0, 1.0])]
+    found = kind(C=10.0, classes=["low", "mid", "high"]).fit(X, y)
+    assert found.classes_.tolist() == ["low", "mid", "high"]
+    assert (found.predict(X) == y).all()
+    with pytest.raises(ConfigurationError, match="names a label twice"):
+        kind(classes=["low", "low"]).fit(X, y)
+    with pytest.raises(ValueError, match="scale X"), np.errstate(all="ignore"):
+        kind(kernel="linear").fit(1e200 * X, y) if kind is SVORIM else kind().fit(1e200 * X, y)
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        kind(max_iter=1, tol=1e-9).fit(X, y)
 
 
 def test_ranks_without_rows() -> None:
