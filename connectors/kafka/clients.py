@@ -136,7 +136,8 @@ within 0.2 s (...): check the address, kafka.security, and whether the brokers r
         ) from None
     except KafkaError as error:
         raise ConfigurationError(
-            f"{where}, which does not answer as it should: {reason(error)}"
+            f"{where}, which does not answer as it should ({reason(error)}): check the address,"
+            " kafka.security, and that it is a broker"
         ) from error
     finally:
         if admin is not None:
