@@ -1,15 +1,18 @@
 """Samples that wait for their labels, and labels that wait for their samples."""
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
 
 from anabranch.errors import ConfigurationError
 from anabranch.label_rows import Label
 from anabranch.protocol import State
-from anabranch.stream import RAW_LIMIT, DeadLetter, row_text, source_of
+from anabranch.sparse import SparseRows
+from anabranch.stream import RAW_LIMIT, DeadLetter, features_text, row_text, source_of
 
-__all__ = ["LateLabels", "WaitingLabel", "WaitingSample"]
+__all__ = ["LateLabels", "WaitingLabel", "WaitingSample", "rows_of"]
 
 _SHOWN = 100
 """Characters of an id in a sentence."""
@@ -18,7 +21,8 @@ _SHOWN = 100
 class WaitingSample(NamedTuple):
     """A sample whose label is to come.
 
-    `x` holds its float64 features; `predicted` and `local` are what the node and its companion
+    `x` holds its float64 features, or where `features` is their number `SparseRows.row_bytes`;
+    `predicted` and `local` are what the node and its companion
     predicted when it arrived, as plain values: numbers, or the names of sets of labels.
     """
 
@@ -28,10 +32,19 @@ class WaitingSample(NamedTuple):
     x: bytes
     predicted: Any
     local: Any = None
+    features: int | None = None
 
     def text(self) -> bytes:
         """Give the features as text, for a dead letter."""
-        return row_text(memoryview(self.x).cast("d"))
+        return features_text(rows_of([self]), 0)
+
+
+def rows_of(samples: Sequence[WaitingSample]) -> Any:
+    """Give the features of samples of one kind, at least one, as rows."""
+    features, data = samples[0].features, [sample.x for sample in samples]
+    if features is not None:
+        return SparseRows.from_bytes(data, features)
+    return np.frombuffer(b"".join(data)).reshape(len(data), -1)
 
 
 class WaitingLabel(NamedTuple):

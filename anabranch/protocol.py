@@ -18,6 +18,7 @@ __all__ = [
     "State",
     "Task",
     "freeze",
+    "takes_sparse",
 ]
 
 NodeId = str
@@ -37,6 +38,16 @@ def freeze(array: Array) -> Array:
     """
     array.flags.writeable = False
     return array
+
+
+def takes_sparse(learner: object) -> bool:
+    """Tell whether a learner, or its class, takes `SparseRows` as well as arrays.
+
+    >>> from anabranch.learners import LEARNERS
+    >>> takes_sparse(LEARNERS["dsvor"])
+    False
+    """
+    return bool(getattr(learner, "sparse", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,10 @@ class Learner(Protocol):
     task: ClassVar[Task]
 
     def predict(self, X: Array) -> Array:
-        """Predict (n,) or (n, q) from X of shape (n, d); works before any learning."""
+        """Predict (n,) or (n, q) from X of shape (n, d); works before any learning.
+
+        A learner with `sparse = True` in its class takes `SparseRows`, too, here and below.
+        """
         ...
 
     def learn(self, X: Array, y: Array) -> None:

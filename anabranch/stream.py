@@ -8,6 +8,7 @@ import numpy as np
 
 from anabranch.packing import Packed, pack, unpack
 from anabranch.protocol import Array, NodeId, freeze
+from anabranch.sparse import SparseRows
 
 __all__ = [
     "LABEL",
@@ -20,6 +21,7 @@ __all__ = [
     "End",
     "Predictions",
     "Share",
+    "features_text",
     "row_text",
     "source_of",
 ]
@@ -48,6 +50,19 @@ def row_text(values: Iterable[float]) -> bytes:
     b'0.5,-2.0'
     """
     return ",".join(map(repr, values)).encode()[:RAW_LIMIT]
+
+
+def features_text(X: "Array | SparseRows", row: int) -> bytes:
+    """Give a row of either kind as text; of a sparse one what is not zero, as index:value.
+
+    >>> features_text(SparseRows.of(np.array([[0.0, 2.0]])), 0)
+    b'1:2.0'
+    """
+    if not isinstance(X, SparseRows):
+        return row_text(X[row].tolist())
+    one = X[row : row + 1]
+    pairs = zip(one.indices.tolist(), one.values.tolist(), strict=True)
+    return ",".join(f"{index}:{value!r}" for index, value in pairs).encode()[:RAW_LIMIT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +123,7 @@ class Block:
 
     Attributes
     ----------
-    X : (n, d) float64, C order, frozen
+    X : (n, d) float64, C order, frozen; or `SparseRows`, where every learner of the job takes them
     y : (n,) float64, frozen; where samples have sets of labels (n, q), of 0 and 1
     positions : (n,) int64; record numbers in the partition, counting bad records too
     keys : (n,) node names as a list, or None where the placement is not by key or field
@@ -122,7 +137,7 @@ class Block:
 
     partition: str
     tick: int
-    X: Array
+    X: Any
     y: Array
     positions: Array
     keys: list[str] | None = None
@@ -152,7 +167,7 @@ class Share:
 
     partition: str
     tick: int
-    X: Array
+    X: Any
     y: Array
     positions: Array
     held: Array | None = None
@@ -163,9 +178,10 @@ class Share:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as plain values: shares cross processes by the thousand."""
-        arrays = (self.X, self.y, self.positions, self.held, self.times)
+        sparse = isinstance(self.X, SparseRows)
+        arrays = (None if sparse else self.X, self.y, self.positions, self.held, self.times)
         packed = tuple(None if array is None else pack(array) for array in arrays)
-        rest = (self.node, self.apart, self.labels)
+        rest = (self.node, self.apart, self.labels, self.X if sparse else None)
         return _unpack_share, (self.partition, self.tick, packed, *rest)
 
     def rows(self, rows: Any) -> "Share":
@@ -186,9 +202,11 @@ def _unpack_share(
     node: NodeId,
     apart: Apart | None,
     labels: tuple[str, ...] | None = None,
+    sparse: SparseRows | None = None,
 ) -> Share:
     X, y, positions, held, times = (None if p is None else unpack(p) for p in packed)
-    return Share(partition, tick, X, y, positions, held, node, times, apart, labels)  # type: ignore[arg-type]
+    rows = X if sparse is None else sparse
+    return Share(partition, tick, rows, y, positions, held, node, times, apart, labels)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from typing_extensions import override
 
 from anabranch.errors import SampleError
 from anabranch.label_rows import Label, array_of, columns_of, values_of
-from anabranch.late_labels import LateLabels, WaitingLabel, WaitingSample
+from anabranch.late_labels import LateLabels, WaitingLabel, WaitingSample, rows_of
 from anabranch.protocol import Array, Learner, NodeId, freeze
+from anabranch.sparse import SparseRows
 from anabranch.stream import LABEL, SAMPLE, Apart, DeadLetter, Share
 from operators.node_plan import NodePlan
 from operators.samples import Made, RowEvent, Samples, refused
@@ -161,15 +162,17 @@ class LateSamples(Samples):
     def _waiting(self, share: Share, made: Made) -> Iterator[tuple[str, WaitingSample]]:
         """Give each row as one that waits; with a copy of its features, not the whole block."""
         apart: Any = share.apart
-        data, width = share.X.tobytes(), share.X.shape[1] * share.X.itemsize
+        features = share.X.features if isinstance(share.X, SparseRows) else None
         guesses = values_of(made.predicted, share.labels)
         local: Any = repeat(None)
         if made.local is not None and self.local is not None:
             local = values_of(made.local, columns_of(self.local, share.labels))
         columns = (apart.ids, share.positions.tolist(), apart.times.tolist(), guesses)
-        for row, (name, position, time, guess, other) in enumerate(zip(*columns, local)):  # noqa: B905
-            x = data[row * width : (row + 1) * width]
-            yield name, WaitingSample(share.partition, position, time, x, guess, other)
+        for x, (name, position, time, guess, other) in zip(_bytes(share.X), zip(*columns, local)):  # noqa: B905
+            yield (
+                name,
+                WaitingSample(share.partition, position, time, x, guess, other, features),
+            )
 
     @override
     def last(self, round: int) -> list[RowEvent]:
@@ -192,11 +195,20 @@ def _runs(kinds: Array) -> Iterator[tuple[int, slice]]:
     return ((int(kinds[start]), slice(start, end)) for start, end in pairwise(edges))
 
 
+def _bytes(X: Any) -> list[bytes]:
+    """Give each row of either kind by itself, as `rows_of` takes them."""
+    if isinstance(X, SparseRows):
+        return [X.row_bytes(row) for row in range(len(X))]
+    data, width = X.tobytes(), X.shape[1] * X.itemsize
+    return [data[at * width : (at + 1) * width] for at in range(len(X))]
+
+
 def _late_share(
     samples: Sequence[WaitingSample], y: Array, labels: tuple[str, ...] | None
 ) -> Share:
     """Give samples and their labels as a share; its partition is the first one's."""
-    X = np.frombuffer(b"".join([sample.x for sample in samples])).reshape(len(samples), -1)
     positions = np.array([sample.position for sample in samples])
     times = np.array([sample.time for sample in samples])
-    return Share(samples[0].partition, -1, X, y, positions, times=times, labels=labels)
+    return Share(
+        samples[0].partition, -1, rows_of(samples), y, positions, times=times, labels=labels
+    )

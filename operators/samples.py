@@ -9,7 +9,7 @@ from anabranch.evaluation import restore_tally, tally_for
 from anabranch.label_rows import admitted, columns_of, paired
 from anabranch.labels import aligned
 from anabranch.protocol import Array, Learner, Margins, NodeId
-from anabranch.stream import DeadLetter, Predictions, Share, row_text, source_of
+from anabranch.stream import DeadLetter, Predictions, Share, features_text, source_of
 from operators.node_plan import NodePlan
 
 __all__ = ["Made", "RowEvent", "Samples", "refused"]
@@ -215,4 +215,4 @@ def refused(share: Share, error: SampleError) -> DeadLetter:
     """Give the dead letter of a share's only row, which a learner refused."""
     time = None if share.times is None else int(share.times[0])
     where = (source_of(share.partition), share.partition, int(share.positions[0]))
-    return DeadLetter("refused", str(error), *where, row_text(share.X[0].tolist()), time=time)
+    return DeadLetter("refused", str(error), *where, features_text(share.X, 0), time=time)

@@ -7,8 +7,8 @@ import numpy as np
 
 from anabranch.kernels.npsvor import dual_pass, duality, squares
 from anabranch.kernels.sparse_lanes import lanes_for
-from anabranch.learners.sparse_rows import SparseRows
 from anabranch.protocol import Array
+from anabranch.sparse import SparseRows
 
 __all__ = ["Costs", "Planes", "Problem", "descend_dual", "empty_planes", "planes_of", "values_of"]
 

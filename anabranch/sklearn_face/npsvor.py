@@ -18,7 +18,6 @@ from anabranch.learners.npsvor_dual import (
 )
 from anabranch.learners.npsvor_newton import Plane, newton
 from anabranch.learners.options import check_whole
-from anabranch.learners.sparse_rows import SparseRows
 from anabranch.protocol import Array
 from anabranch.sklearn_face.rank_classifier import RankClassifier
 from anabranch.sklearn_face.ranked import (
@@ -29,6 +28,7 @@ from anabranch.sklearn_face.ranked import (
     ranks_of,
     warn_unfinished,
 )
+from anabranch.sparse import SparseRows
 
 __all__ = ["NPSVOR"]
 

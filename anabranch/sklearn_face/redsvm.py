@@ -8,7 +8,6 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from anabranch.kernels.npsvor import squares
 from anabranch.kernels.redsvm import red_duality, red_pass
 from anabranch.learners.options import check_whole
-from anabranch.learners.sparse_rows import SparseRows
 from anabranch.protocol import Array
 from anabranch.sklearn_face.rank_classifier import RankClassifier
 from anabranch.sklearn_face.ranked import (
@@ -18,6 +17,7 @@ from anabranch.sklearn_face.ranked import (
     ranks_of,
     warn_unfinished,
 )
+from anabranch.sparse import SparseRows
 
 __all__ = ["RedSVM"]
 
