@@ -5,7 +5,7 @@ from numba import njit
 
 from anabranch.protocol import Array
 
-__all__ = ["LIMIT", "bounded", "good_rows"]
+__all__ = ["LIMIT", "bounded", "good_rows", "within"]
 
 LIMIT = 1e100
 """Largest magnitude accepted anywhere: squares and sums of such numbers cannot overflow."""
@@ -26,6 +26,16 @@ def bounded(values: Array) -> bool:
     for i in range(bits.size):
         largest = max(largest, bits[i] & _MAGNITUDE)
     return largest <= _LIMIT_BITS
+
+
+@njit(cache=True, nogil=True)
+def within(values: Array, least: float) -> bool:
+    """least <= v <= LIMIT for all v, false for NaN; `values` is (n,) float64."""
+    good = True
+    for v in values:
+        if not (v >= least and v <= LIMIT):
+            good = False
+    return good
 
 
 @njit(cache=True, nogil=True)

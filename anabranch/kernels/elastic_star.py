@@ -1,4 +1,4 @@
-"""Consensus ADMM with a server over shards that are all at one place."""
+"""Steps of consensus ADMM with a server."""
 
 import numpy as np
 from numba import njit
@@ -6,7 +6,67 @@ from numba import njit
 from anabranch.kernels.elastic_solve import length, shrink, solve
 from anabranch.protocol import Array
 
-__all__ = ["answer_nodes", "sum_up"]
+__all__ = ["answer_nodes", "apart", "owed", "star_step", "sum_up"]
+
+
+@njit(cache=True, nogil=True)
+def apart(theta: Array, alpha: Array) -> tuple[float, float]:
+    """|theta - alpha|, and the larger of |theta| and |alpha|."""
+    total = 0.0
+    for j in range(theta.size):
+        total += (theta[j] - alpha[j]) ** 2
+    return np.sqrt(total), max(length(theta), length(alpha))
+
+
+@njit(cache=True, nogil=True)
+def owed(m: Array, rho: float, sent: Array, sent_rho: float, alpha: Array) -> float:
+    """|(m - rho alpha) - (sent - sent_rho alpha)|: by how much the multiplier has moved."""
+    total = 0.0
+    for j in range(m.size):
+        total += ((m[j] - rho * alpha[j]) - (sent[j] - sent_rho * alpha[j])) ** 2
+    return np.sqrt(total)  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def _loss(A: Array, c: Array, square: float, theta: Array) -> float:
+    """(theta'A theta - 2 c'theta + square)/2, never below 0."""
+    total = square
+    for i in range(theta.size):
+        slope = -2.0 * c[i]
+        for j in range(theta.size):
+            slope += A[i, j] * theta[j]
+        total += slope * theta[i]
+    return max(0.0, 0.5 * total)
+
+
+@njit(cache=True, nogil=True)
+def star_step(
+    A: Array,
+    c: Array,
+    square: float,
+    L: Array,
+    rho: float,
+    before: float,
+    relax: float,
+    alpha: Array,
+    m: Array,
+    theta: Array,
+) -> float:
+    """m += (rho - before) alpha, so that the multiplier stays when the penalty changes; then
+    theta = (L L')^-1 (c + 2 rho alpha - m), m += relax rho (theta - alpha), L L' = A + rho.
+
+    Without a penalty m = 0, theta = alpha. Gives (1/2M) sum of the squared errors by alpha.
+    """  # noqa: D205
+    for j in range(m.size):
+        m[j] += (rho - before) * alpha[j]
+    if rho > 0.0:
+        solve(L, c + 2.0 * rho * alpha - m, theta)
+        for j in range(m.size):
+            m[j] += relax * rho * (theta[j] - alpha[j])
+    else:
+        m[:] = 0.0
+        theta[:] = alpha
+    return _loss(A, c, square, alpha)
 
 
 @njit(cache=True, nogil=True)

@@ -54,6 +54,8 @@ class ElasticNetLearner(ABC):
         self._ordered = bool((self._order == np.arange(self.features)).all())
         self.moments = CoMoments(self.features, settings.decay, settings.window, settings.panes)
         self.part = _PARTS[settings.shape, settings.role](settings, self.moments)
+        self._known: tuple[Frame, Array, Array, float, Array] | None = None
+        """What predicted last: frame and theta, never changed in place, and what follows."""
         self._alone = False
         self._frame: Frame | None = None
         self._theta, self._peak = np.zeros(settings.size), np.zeros(settings.size)
@@ -99,8 +101,10 @@ class ElasticNetLearner(ABC):
         if frame is None:
             out[:] = self._level
             return out
-        weights, level = frame.raw(theta)
-        predict_rows(rows, weights, frame.centre[:-1], level, out)
+        if self._known is None or self._known[0] is not frame or self._known[1] is not theta:
+            self._known = (frame, theta, *frame.raw(theta), frame.centre[:-1])
+        _, _, weights, level, centre = self._known
+        predict_rows(rows, weights, centre, level, out)
         return out
 
     def predict_then_learn(self, X: Array, y: Array) -> Array:
@@ -133,8 +137,8 @@ class ElasticNetLearner(ABC):
         """Give what there is to say; nothing while it is not finite."""
         self._settle()
         letters = self.part.messages()
-        arrays = (array for letter in letters for array in letter.arrays.values())
-        return letters if all(bounded(sealed(array)) for array in arrays) else ()
+        arrays = {id(array): array for one in letters for array in one.arrays.values()}
+        return letters if all(bounded(sealed(array)) for array in arrays.values()) else ()
 
     def check_message(self, message: Message) -> None:
         """Tell whether `combine` would accept a message.

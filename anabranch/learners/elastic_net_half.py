@@ -6,6 +6,7 @@ import numpy as np
 
 from anabranch.features.frame import Frame
 from anabranch.kernels.elastic_solve import length
+from anabranch.kernels.elastic_star import apart, star_step
 from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_settings import ElasticNetSettings
 from anabranch.learners.elastic_net_system import System
@@ -31,6 +32,8 @@ class Half:
         """|alpha - the one before|."""
         self.loss = 0.0
         """Of this node's samples, by alpha."""
+        self.residual, self._size = 0.0, 0.0
+        """|theta - alpha|, and the larger of |theta| and |alpha|."""
 
     def carry(self, old: Frame, new: Frame, alpha: Array) -> None:
         """Go over to another frame; `alpha` is the one that m led to, in the old frame.
@@ -40,6 +43,7 @@ class Half:
         """
         self.m = carry_pull(self.m, self.rho, alpha, old, new)
         self.theta, self.alpha = old.carry(self.theta, new), old.carry(self.alpha, new)
+        self.residual, self._size = apart(self.theta, self.alpha)
 
     def step(
         self,
@@ -60,29 +64,32 @@ class Half:
         """
         given = self.settings.rho
         rho = self.settings.kappa * sqrt(moments.count) / root if given is None else given
-        # m' = rho' alpha + g: the multiplier stays when the penalty changes.
-        self.m = self.m + (rho - self.rho) * alpha
-        self.moved = length(alpha - self.alpha)
-        self.rho, self.alpha = rho, alpha.copy()
         self.system.update(moments, frame, total)
-        self.loss = self.system.loss(alpha)
-        if rho == 0.0:
-            self.m, self.theta = np.zeros_like(alpha), alpha.copy()
-            return
-        right = self.system.c + 2.0 * rho * alpha - self.m
-        self.theta = self.system.step(rho, right, self.theta, self.settings.solver)
-        self.m = self.m + relax * rho * (self.theta - alpha)
+        self.moved = length(alpha - self.alpha)
+        self.m, self.theta = self.m.copy(), self.theta.copy()
+        self._step(rho, alpha, relax)
+        self.rho, self.alpha = rho, alpha.copy()
+        self.residual, self._size = apart(self.theta, alpha)
 
-    @property
-    def residual(self) -> float:
-        """|theta - alpha|."""
-        return length(self.theta - self.alpha)
+    def _step(self, rho: float, alpha: Array, relax: float) -> None:
+        system = self.system
+        if self.settings.solver == "cholesky" or rho == 0.0:
+            L = system.factor(rho) if rho else system.A
+            self.loss = star_step(
+                system.A, system.c, system.square, L, rho, self.rho, relax, alpha, self.m,
+                self.theta,
+            )  # fmt: skip
+            return
+        self.loss = system.loss(alpha)
+        self.m += (rho - self.rho) * alpha
+        right = system.c + 2.0 * rho * alpha - self.m
+        self.theta = system.step(rho, right, self.theta, self.settings.solver)
+        self.m += relax * rho * (self.theta - alpha)
 
     def tolerated(self, difference: float) -> bool:
         """Tell whether a difference of parameters is too small to talk about."""
         own = self.settings
-        size = max(length(self.theta), length(self.alpha))
-        return difference <= own.absolute * sqrt(own.size) + own.relative * size
+        return difference <= own.absolute * sqrt(own.size) + own.relative * self._size
 
     def export(self) -> State:
         """Give the state as arrays."""
@@ -95,6 +102,7 @@ class Half:
         """Take it back; raises ModelError."""
         self.m, self.theta, self.alpha = saved_array(state, "half", (3, self.settings.size))
         self.rho, self.moved, self.loss = saved_array(state, "half_numbers", (3,)).tolist()
+        self.residual, self._size = apart(self.theta, self.alpha)
 
 
 def carry_pull(m: Array, rho: float, alpha: Array, old: Frame, new: Frame) -> Array:

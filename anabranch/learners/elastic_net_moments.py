@@ -61,7 +61,8 @@ class CoMoments:
 
     def _add(self, X: Array, y: Array) -> None:
         k = self._place
-        self._counts[k] = observe(X, y, self.decay, self._counts[k], self._means[k], self._S[k])
+        mean, S = self._means[k], self._S[k]
+        self._counts[k] = observe(X, y, self.decay, float(self._counts[k]), mean, S)
         self.rows += len(y)
         self._filled += len(y)
 
@@ -77,6 +78,14 @@ class CoMoments:
         """Take rows in at once: another order of summation than `observe`; plain moments only."""
         self._counts[0] = fold(X, y, self._counts[0], self._means[0], self._S[0])
         self.rows += len(y)
+
+    def begin(self, X: Array, y: Array) -> None:
+        """Take the first rows in, by one product; its last bits depend on BLAS's threads."""
+        rows = np.column_stack([X, y])
+        self._counts[0], self._means[0] = len(y), rows.mean(axis=0)
+        rows -= self._means[0]
+        np.matmul(rows.T, rows, out=self._S[0])
+        self.rows = len(y)
 
     @property
     def count(self) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from anabranch.features.frame import Frame
-from anabranch.kernels.elastic_solve import length
+from anabranch.kernels.elastic_star import owed
 from anabranch.learners.elastic_net_gap import answer_of
 from anabranch.learners.elastic_net_half import Half, carry_pull
 from anabranch.learners.elastic_net_moments import CoMoments
@@ -151,9 +151,11 @@ class StarNode(Part):
         relax = self.settings.relax if self._age <= PATIENCE else 1.0
         self._age = 0
         half.step(self.moments, frame, alpha, total, root, relax)
-        pull = (half.m - half.rho * alpha) - (self._sent - self._sent_rho * alpha)
-        owed = length(pull) / (self.settings.relax * half.rho) if half.rho else 0.0
-        self._moved = not half.tolerated(max(owed, half.moved))
+        due = 0.0
+        if half.rho:
+            pull = owed(half.m, half.rho, self._sent, self._sent_rho, alpha)
+            due = pull / (self.settings.relax * half.rho)
+        self._moved = not half.tolerated(max(due, half.moved))
 
     def _carry(self, new: Frame, alpha: Array) -> None:
         old = self.frame

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from anabranch.features.frame import Frame
 from anabranch.kernels.elastic import fill_lower
@@ -22,6 +23,9 @@ __all__ = ["fold_shards", "solve_shards"]
 
 _WIDE = 64
 """Fields from which a shard is worth a thread."""
+
+_WIDEST = 256
+"""Fields from which one product of the whole shard beats that of its tiles."""
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 
@@ -47,11 +51,14 @@ def fold_shards(
 
     def folded(shard: tuple[Array, Array]) -> CoMoments:
         moments = CoMoments(features)
-        moments.fold(*shard)
+        (moments.fold if features < _WIDEST else moments.begin)(*shard)
         return moments
 
     with _each(_threads(features, len(shards), threads)) as each:
-        return list(each(folded, shards))
+        if features < _WIDEST:
+            return list(each(folded, shards))
+        with threadpool_limits(1, "blas"):
+            return list(each(folded, shards))
 
 
 def _threads(features: int, shards: int, wanted: int | None) -> int:

@@ -40,11 +40,11 @@ class Survey:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._known: dict[NodeId, Array] = {}
+        self._known: dict[NodeId, tuple[Array, Array]] = {}
 
     def put(self, name: NodeId, mean: Array, variance: Array) -> None:
         """Remember what a node tells."""
-        self._known[name] = np.stack([mean, variance])
+        self._known[name] = mean, variance
 
     def drop(self, name: NodeId) -> None:
         """Forget a node."""
@@ -77,4 +77,4 @@ class Survey:
         rows = saved_array(state, "survey", (len(names), 2, self.size))
         if rows.size and rows[:, 1].min() < 0.0:
             raise ModelError("damaged state: a variance in survey is negative")
-        self._known = dict(zip(names, rows, strict=True))
+        self._known = {name: (row[0], row[1]) for name, row in zip(names, rows, strict=True)}

@@ -59,11 +59,15 @@ class System:
         if solver == "prp":
             conjugate_gradients(self.A, rho, right, theta, 10 * theta.size)
             return theta
-        if self._factored != rho:
-            factorise(self.A, np.full(theta.size, rho), self._L)
-            self._factored = rho
-        solve(self._L, right, theta)
+        solve(self.factor(rho), right, theta)
         return theta
+
+    def factor(self, rho: float) -> Array:
+        """Give L, lower, with L L' = A + rho I."""
+        if self._factored != rho:
+            factorise(self.A, np.full(len(self.c), rho), self._L)
+            self._factored = rho
+        return self._L
 
     def slope(self, theta: Array) -> Array:
         """Give c - A theta, the way down of this node's loss."""

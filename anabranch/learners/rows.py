@@ -9,6 +9,8 @@ from anabranch.protocol import Array
 
 __all__ = ["checked_column", "checked_rows", "shaped_column", "shaped_rows", "unbounded"]
 
+_DOUBLE = np.dtype(np.float64)
+
 
 def shaped_rows(X: Array, features: int, name: str = "X") -> Array:
     """Give X (n, features) as float64 in C order, read-only.
@@ -21,6 +23,10 @@ def shaped_rows(X: Array, features: int, name: str = "X") -> Array:
     >>> shaped_rows([[1, 2]], 2).tolist()
     [[1.0, 2.0]]
     """
+    if type(X) is np.ndarray and X.dtype == _DOUBLE and X.ndim == 2 and X.shape[1] == features:
+        rows = sealed(X)
+        if rows.flags.c_contiguous:
+            return rows
     try:
         rows = np.ascontiguousarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -41,6 +47,10 @@ def shaped_column(y: Array, count: int) -> Array:
     >>> shaped_column([1, 2], 2).tolist()
     [1.0, 2.0]
     """
+    if type(y) is np.ndarray and y.dtype == _DOUBLE and y.shape == (count,):
+        column = sealed(y)
+        if column.flags.c_contiguous:
+            return column
     try:
         column = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from anabranch.learners import BatchElasticNet
+from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_shards import fold_shards, solve_shards
 from anabranch.protocol import Array
 from tests.learners.elastic_network import boyd, reference
@@ -15,7 +16,7 @@ def shards_of(rows: int, features: int, count: int) -> list[tuple[Array, Array]]
     return [(X[part] + 2.0, y[part]) for part in parts]
 
 
-@pytest.mark.parametrize("features", [9, 70])
+@pytest.mark.parametrize("features", [9, 70, 260])
 def test_threads_change_no_bit(features: int) -> None:
     shards = shards_of(700, features, 5)
     settings = BatchElasticNet(features, scaling="none").settings
@@ -43,3 +44,14 @@ def test_it_ends_at_scikit_learns_optimum() -> None:
 def test_no_more_rounds_than_allowed() -> None:
     settings = BatchElasticNet(9).settings
     assert solve_shards(settings, fold_shards(9, shards_of(100, 9, 4)), 3)[2] == 3
+
+
+def test_one_product_of_a_shard_has_the_moments_of_its_rows() -> None:
+    ((X, y),) = shards_of(50, 6, 1)
+    begun, folded = CoMoments(6), CoMoments(6)
+    begun.begin(X, y)
+    folded.fold(X, y)
+    (n, mean, S), (count, middle, T) = begun.total(), folded.total()
+    assert (n, begun.rows) == (count, folded.rows)
+    np.testing.assert_allclose(mean, middle, rtol=1e-12)
+    np.testing.assert_allclose(np.tril(S), np.tril(T), rtol=1e-10, atol=1e-10)
