@@ -1,6 +1,7 @@
 """The sink of final models: one file a node."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from anabranch.learners import LEARNERS
 from anabranch.protocol import Learner
 from operators.items import Final
 from operators.node_plan import POOLED
+from pipelines.config import Job
+from pipelines.records import record_settings
 
-__all__ = ["ModelSink", "model_name"]
+__all__ = ["ModelSink", "model_metadata", "model_name"]
 
 
 def model_name(node: str) -> str:
@@ -26,6 +29,13 @@ def model_name(node: str) -> str:
     'plant%207%2Fline%202.npz'
     """
     return f"{quote(node, safe='')}.npz"
+
+
+def model_metadata(job: Job, features: Sequence[str]) -> dict[str, Any]:
+    """Give what a model file keeps beside the model: how to read records for it."""
+    named = {"features": list(features), "label": job.source.label}
+    settings = record_settings(job)
+    return named if settings is None else {**named, "records": settings}
 
 
 class _Writer(StatelessSinkPartition[Final]):

@@ -14,6 +14,7 @@ from pipelines.cli.replay import replay
 from pipelines.cli.report import report
 from pipelines.cli.reproduce import reproduce
 from pipelines.cli.run import run
+from pipelines.cli.state import state
 
 __all__ = ["app"]
 
@@ -54,5 +55,5 @@ def settings(
     SHOW_TRACEBACK.set(traceback)
 
 
-for command in (run, check, report, describe, predict, produce, replay, reproduce):
+for command in (run, check, report, describe, predict, produce, replay, reproduce, state):
     app.command()(guarded(command))
