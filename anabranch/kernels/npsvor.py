@@ -16,70 +16,49 @@ The dual's curvature is |x|^2 + slope, slope = 1/(2C) and beta unbounded for L2,
 import numpy as np
 from numba import njit
 
-from anabranch.kernels.sparse_lanes import gather, scatter
+from anabranch.kernels.counters import Counter, mix
+from anabranch.kernels.npsvor_lanes import visit
+from anabranch.kernels.sparse_lanes import fetch, gather
 from anabranch.protocol import Array
 
-__all__ = ["dual_pass", "duality", "squares"]
+__all__ = ["FAR", "LINES", "NEAR", "bounds", "dual_pass", "duality", "shuffle", "squares"]
+
+NEAR, FAR, LINES = 3, 6, 3
+"""Rows ahead whose nonzeros are asked for, and what else there is of them; lines of nonzeros."""
+_CACHED = 1 << 18
+"""Numbers of W that a core's own cache holds: rows of a larger one are asked for ahead."""
+_STEEP = 1e30
+"""Largest slope: that of a cost near 0, in single precision too."""
+_HALF = np.uint64(32)
 
 
 @njit(cache=True, nogil=True)
 def squares(indptr: Array, values: Array, bias: float, out: Array) -> None:
-    """out_i = |x_i|^2 + bias^2."""
+    """out_i = |x_i|^2 + bias^2; even and odd places apart, so that no sum waits for the other."""
     for i in range(len(out)):
-        total = bias * bias
-        for t in range(indptr[i], indptr[i + 1]):
-            total += values[t] * values[t]
-        out[i] = total
+        even, odd, end = bias * bias, 0.0, indptr[i + 1]
+        for t in range(indptr[i], end - 1, 2):
+            even += values[t] * values[t]
+            odd += values[t + 1] * values[t + 1]
+        if (end - indptr[i]) % 2:
+            even += values[end - 1] * values[end - 1]
+        out[i] = even + odd
 
 
 @njit(cache=True, nogil=True)
-def _bounds(square: float, cost: float, squared: bool) -> tuple[float, float, float]:
-    """Give slope, 1/curvature and the bound of |beta|; a row of zeros does not move under L1."""
+def shuffle(order: Array, key: Counter) -> None:
+    """Put up to 2**32 numbers in an order decided by the key, each order as likely."""
+    for left in range(len(order) - 1, 0, -1):
+        at = np.int64(((mix(key, left) >> _HALF) * np.uint64(left + 1)) >> _HALF)
+        order[left], order[at] = order[at], order[left]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def bounds(cost: float, squared: bool) -> tuple[float, float]:
+    """Give slope and the bound of |beta|."""
     if squared:
-        slope = 1.0 / (2.0 * cost)
-        return slope, 1.0 / (square + slope), np.inf
-    return 0.0, 1.0 / square if square > 0.0 else 0.0, cost
-
-
-@njit(cache=True, nogil=True)
-def _near(
-    z: float, beta: float, eps: float, bounds: tuple[float, float, float]
-) -> tuple[float, float]:
-    """Step to |w'x| <= eps: beta' = soft(beta - G/A, eps/A) within the bounds, G = z + slope beta.
-
-    Gives the step, and the size of the projected gradient before it.
-    """
-    slope, inverse, cap = bounds
-    gradient = z + slope * beta
-    up, down = gradient + eps, gradient - eps
-    wrong = max(down, 0.0) - max(-up, 0.0) if beta == 0.0 else up if beta > 0.0 else down
-    if (beta >= cap and wrong < 0.0) or (beta <= -cap and wrong > 0.0):
-        return 0.0, 0.0
-    free = max(beta - up * inverse, 0.0) + min(beta - down * inverse, 0.0)
-    return min(max(free, -cap), cap) - beta, abs(wrong)
-
-
-@njit(cache=True, nogil=True)
-def _far(
-    z: Array, beta: Array, rank: int, planes: int, bounds: tuple[float, float, float],
-    change: Array, worst: Array,
-) -> None:  # fmt: skip
-    """Step to s w'x >= 1 in all planes but the rank's: a' = clip(a - G/A, 0, cap), a = s beta.
-
-    G = s z - 1 + slope a; `worst` is raised to the largest projected gradient.
-    """
-    kind = z.dtype.type
-    slope, inverse, cap = kind(bounds[0]), kind(bounds[1]), kind(bounds[2])
-    zero, one = kind(0.0), kind(1.0)
-    for k in range(planes):
-        side = one if k < rank else -one
-        a = side * beta[k]
-        gradient = side * z[k] - one + slope * a
-        new = min(max(a - gradient * inverse, zero), cap)
-        wrong = gradient if a > zero else min(gradient, zero)
-        wrong = wrong if a < cap else max(wrong, zero)
-        change[k] = side * (new - a)
-        worst[k] = max(worst[k], abs(wrong)) if k != rank else worst[k]
+        return min(0.5 / cost, _STEEP), np.inf
+    return 0.0, cost
 
 
 @njit(cache=True, nogil=True)
@@ -99,27 +78,34 @@ def dual_pass(
     weights : (n,) of the rows
     costs : C1, C2, eps, and the value of the bias field
     W, B : (features * lanes,) and (lanes,), the planes and their biases; changed
-    beta : (n, lanes); changed
+    beta : (n * lanes,); changed
     worst : (lanes,) largest projected gradients, to be raised
     """
-    z, change = np.zeros_like(B), np.zeros_like(B)
-    kind = B.dtype.type
     c1, c2, eps, bias = costs
-    field = kind(bias)
-    for i in order:
-        start, end, rank, own = indptr[i], indptr[i + 1], ranks[i], beta[i]
-        for k in range(len(z)):
-            z[k] = field * B[k]
-        gather(W, indices, values, start, end, z)
-        _far(z, own, rank, planes, _bounds(squares[i], c2 * weights[i], squared), change, worst)
-        near = _bounds(squares[i], c1 * weights[i], squared)
-        step, wrong = _near(z[rank], own[rank], eps, near)
-        change[rank] = kind(step)
-        worst[rank] = max(worst[rank], kind(wrong))
-        for k in range(planes):
-            own[k] += change[k]
-            B[k] += field * change[k]
-        scatter(W, indices, values, start, end, change)
+    count, lanes = len(order), len(B)
+    for at in range(count):
+        # Rows come at random, which no hardware foresees: ask for them in time.
+        if at + FAR < count:
+            i = order[at + FAR]
+            fetch(indptr, i, 0)
+            fetch(ranks, i, 0)
+            fetch(squares, i, 0)
+            fetch(weights, i, 0)
+            fetch(beta, i * lanes, 0)
+        if at + NEAR < count:
+            soon = indptr[order[at + NEAR]]
+            for line in range(LINES):
+                fetch(indices, soon, line)
+                fetch(values, soon, line)
+        i, following = order[at], order[min(at + 1, count - 1)]
+        start, end = indptr[i], indptr[i + 1]
+        soon = min(indptr[following], len(indices) - (end - start))
+        ahead = soon - start if len(W) > _CACHED else 0
+        near, far = bounds(c1 * weights[i], squared), bounds(c2 * weights[i], squared)
+        visit(
+            W, indices, values, start, end, beta, B, worst, i * lanes, ranks[i], planes, ahead,
+            squares[i], eps, near, far, bias,
+        )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
@@ -131,7 +117,7 @@ def duality(
     """Add all planes' losses to `sums[0]`, and to `sums[1]` their duals but for -|w|^2/2.
 
     Dual: sum s beta over the others - eps sum |beta| over I_k, and for L2 - sum beta^2/(4C).
-    Arguments as for `dual_pass`; `sums` is (2, planes) of float64.
+    Arguments as for `dual_pass`, but `beta` (n, lanes); `sums` is (2, planes) of float64.
     """
     z = np.zeros_like(B)
     c1, c2, eps, bias = costs

@@ -10,17 +10,27 @@ with loss(r) = max(r, 0) or its square, and beta, slope and bounds as in `npsvor
 import numpy as np
 from numba import njit
 
+from anabranch.kernels.npsvor import FAR, LINES, NEAR
+from anabranch.kernels.sparse_lanes import fetch
 from anabranch.protocol import Array
 
-__all__ = ["red_duality", "red_pass"]
+__all__ = ["add_row", "dot_row", "red_duality", "red_pass"]
 
 
 @njit(cache=True, nogil=True)
-def _dot(indices: Array, values: Array, start: int, end: int, w: Array) -> float:
+def dot_row(indices: Array, values: Array, start: int, end: int, w: Array) -> float:
+    """sum_t values[t] w[indices[t]], t in [start, end)."""
     total = 0.0
     for t in range(start, end):
         total += values[t] * w[indices[t]]
     return total
+
+
+@njit(cache=True, nogil=True)
+def add_row(indices: Array, values: Array, start: int, end: int, factor: float, w: Array) -> None:
+    """w[indices[t]] += factor values[t], t in [start, end)."""
+    for t in range(start, end):
+        w[indices[t]] += factor * values[t]
 
 
 @njit(cache=True, nogil=True)
@@ -62,15 +72,26 @@ def red_pass(
     ranks, squares, weights : (n,) ranks from 0, |x_i|^2, and factors of C
     w, b, beta : (features,), (p - 1,), (n, p - 1); changed
     """
-    worst = 0.0
-    for i in order:
+    worst, count = 0.0, len(order)
+    for at in range(count):
+        if at + FAR < count:
+            i = order[at + FAR]
+            fetch(indptr, i, 0)
+            fetch(ranks, i, 0)
+            fetch(squares, i, 0)
+            fetch(weights, i, 0)
+        if at + NEAR < count:
+            soon = indptr[order[at + NEAR]]
+            for line in range(LINES):
+                fetch(indices, soon, line)
+                fetch(values, soon, line)
+        i = order[at]
         start, end = indptr[i], indptr[i + 1]
-        z = _dot(indices, values, start, end, w)
+        z = dot_row(indices, values, start, end, w)
         moved, wrong = _step(z, squares[i], ranks[i], C * weights[i], squared, b, beta[i])
         worst = max(worst, wrong)
         if moved != 0.0:
-            for t in range(start, end):
-                w[indices[t]] += moved * values[t]
+            add_row(indices, values, start, end, moved, w)
     return worst
 
 
@@ -82,7 +103,7 @@ def red_duality(
     """Give the sum of the losses, and the dual but for -(|w|^2 + |b|^2)/2."""
     losses, gain = 0.0, 0.0
     for i in range(len(ranks)):
-        z = _dot(indices, values, indptr[i], indptr[i + 1], w)
+        z = dot_row(indices, values, indptr[i], indptr[i + 1], w)
         cost = C * weights[i]
         for k in range(len(b)):
             side = 1.0 if ranks[i] > k else -1.0

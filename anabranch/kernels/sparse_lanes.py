@@ -2,7 +2,7 @@
 
 Row j of the matrix W (features, lanes) belongs to feature j, so that one load of a nonzero
 serves every column. The lanes are vector registers by construction, not loops that a compiler
-may or may not vectorise; each lane sums in the order of the nonzeros.
+may or may not vectorise; each lane sums the nonzeros at even and at odd places apart, in order.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,18 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from anabranch.kernels.vectors import Lanes, Registers, vector_kind
 from anabranch.protocol import Array
 
-__all__ = ["gather", "lanes_for", "scatter"]
+__all__ = ["SparseRow", "fetch", "gather", "lanes_for", "scatter"]
 
-_INT, _MASK = ir.IntType(64), ir.IntType(32)
+_compiled: Any = intrinsic
+_INT, _SHORT = ir.IntType(64), ir.IntType(32)
 _WIDEST = 16
+_LINE = 64
+"""Bytes of a cache line."""
+_FIRST, _SECOND = 3, 2
+"""Levels of cache, as the instruction numbers them."""
 
 
 def lanes_for(columns: int) -> int:
@@ -30,94 +36,124 @@ def lanes_for(columns: int) -> int:
     return next((lanes for lanes in (4, 8) if columns <= lanes), -(-columns // _WIDEST) * _WIDEST)
 
 
-class _Row:
-    """The nonzeros of a row, and the vectors of W where they stand."""
+class SparseRow:
+    """The nonzeros of a row, and the vectors of W where they stand.
 
-    def __init__(self, context: Any, builder: Any, sig: Any, args: Any, width: int) -> None:
-        self.builder = builder
-        self._table, self._indices, self._values, self._vector = (
-            context.make_array(kind)(context, builder, value).data
-            for kind, value in zip(sig.args[:4], args[:4], strict=True)
+    Arguments begin with W (flat), indices, values, stride, offset, start and end: the lanes of
+    feature j are at W[j stride + offset], the nonzeros [start, end).
+    """
+
+    def __init__(self, context: Any, registers: Registers, sig: Any, args: Any) -> None:
+        self.registers = registers
+        self._table, self._indices, self._values = (
+            context.make_array(kind)(context, registers.builder, value).data
+            for kind, value in zip(sig.args[:3], args[:3], strict=True)
         )
-        self._stride, self._offset, self._start, self._end = args[4:]
-        single = sig.args[0].dtype == types.float32
-        self.kind = ir.VectorType(ir.FloatType() if single else ir.DoubleType(), width)
-        self._align = 4 if single else 8
+        self._stride, self.offset, self._start, self._end = args[3:7]
 
-    def load(self, pointer: Any) -> Any:
-        return self.builder.load(pointer, align=self._align)
+    def gathered(self) -> Lanes:
+        """Emit sum_t W[indices[t]] values[t]."""
+        registers = self.registers
+        new: Callable[..., Any] = cgutils.alloca_once
+        totals = [new(registers.builder, registers.kind) for _ in range(2)]
+        for total in totals:
+            registers.store(registers.constant(0.0), total)
 
-    def store(self, value: Any, pointer: Any) -> None:
-        self.builder.store(value, pointer, align=self._align)
+        def add(parity: int, value: Lanes, place: Any, t: Any) -> None:
+            total = registers.load(totals[parity]) + registers.load(place) * value
+            registers.store(total, totals[parity])
 
-    def lanes(self) -> Any:
-        """The place of the lanes that are summed into, or spread from."""
-        return self._at(self._vector, self._offset)
+        self._each(add)
+        return registers.load(totals[0]) + registers.load(totals[1])
 
-    def _at(self, data: Any, index: Any) -> Any:
-        return self.builder.bitcast(self.builder.gep(data, [index]), self.kind.as_pointer())
+    def scatter(self, change: Lanes, ahead: Any = None) -> None:
+        """Emit W[indices[t]] += change values[t]; ask for W[indices[t + ahead]], if given."""
+        registers = self.registers
 
-    def each(self, act: Callable[[Any, Any], None]) -> None:
-        """Emit `act` for each nonzero: its value in every lane, and its place in W."""
-        builder, step = self.builder, ir.Constant(_INT, 1)
-        with cgutils.for_range_slice(builder, self._start, self._end, step, inc=True) as (t, _):
-            index = builder.zext(builder.load(builder.gep(self._indices, [t])), _INT)
-            place = builder.add(builder.mul(index, self._stride), self._offset)
-            act(self._spread(builder.gep(self._values, [t])), self._at(self._table, place))
+        def add(parity: int, value: Lanes, place: Any, t: Any) -> None:
+            if ahead is not None:
+                builder = registers.builder
+                _ask(builder, self._place(builder.add(t, ahead)), _SECOND)
+            registers.store(registers.load(place) + change * value, place)
 
-    def _spread(self, pointer: Any) -> Any:
-        undefined = ir.Constant(self.kind, ir.Undefined)
-        one = self.builder.insert_element(
-            undefined, self.builder.load(pointer), ir.Constant(_MASK, 0)
-        )
-        mask = ir.Constant(ir.VectorType(_MASK, self.kind.count), [0] * self.kind.count)
-        return self.builder.shuffle_vector(one, undefined, mask)
+        self._each(add)
 
+    def _each(self, act: Callable[[int, Lanes, Any, Any], None]) -> None:
+        """Emit `act` for each nonzero: 0 or 1, its value in every lane, and its place in W."""
+        builder, two = self.registers.builder, ir.Constant(_INT, 2)
+        last = builder.sub(self._end, ir.Constant(_INT, 1))
+        odd = builder.and_(builder.sub(self._end, self._start), ir.Constant(_INT, 1))
+        with cgutils.for_range_slice(builder, self._start, last, two, inc=True) as (t, _):
+            self._act(act, 0, t)
+            self._act(act, 1, builder.add(t, ir.Constant(_INT, 1)))
+        with builder.if_then(builder.icmp_signed("!=", odd, ir.Constant(_INT, 0))):
+            self._act(act, 0, last)
 
-def _gathered(row: _Row) -> None:
-    builder = row.builder
-    new: Callable[..., Any] = cgutils.alloca_once
-    total = new(builder, row.kind)
-    builder.store(row.load(row.lanes()), total)
+    def _act(self, act: Callable[[int, Lanes, Any, Any], None], parity: int, t: Any) -> None:
+        builder = self.registers.builder
+        value = self.registers.every(builder.load(builder.gep(self._values, [t])))
+        act(parity, value, self._place(t), t)
 
-    def add(value: Any, place: Any) -> None:
-        builder.store(
-            builder.fadd(builder.load(total), builder.fmul(row.load(place), value)), total
-        )
-
-    row.each(add)
-    row.store(builder.load(total), row.lanes())
-
-
-def _scattered(row: _Row) -> None:
-    builder, change = row.builder, row.load(row.lanes())
-
-    def add(value: Any, place: Any) -> None:
-        row.store(builder.fadd(row.load(place), builder.fmul(change, value)), place)
-
-    row.each(add)
+    def _place(self, t: Any) -> Any:
+        builder = self.registers.builder
+        index = builder.zext(builder.load(builder.gep(self._indices, [t])), _INT)
+        place = builder.add(builder.mul(index, self._stride), self.offset)
+        return self.registers.at(self._table, place)
 
 
-def _intrinsic(emit: Callable[[_Row], None], width: int) -> Any:
+def _ask(builder: Any, place: Any, level: int) -> None:
+    """Emit a request for the line of a place, to be in the cache of a level when it is read."""
+    place = builder.bitcast(place, ir.IntType(8).as_pointer())
+    kind = ir.FunctionType(ir.VoidType(), [place.type, _SHORT, _SHORT, _SHORT])
+    call = builder.module.declare_intrinsic("llvm.prefetch", (place.type,), kind)
+    builder.call(call, [place, *(ir.Constant(_SHORT, number) for number in (0, level, 1))])
+
+
+def _gathered(row: SparseRow, place: Any) -> None:
+    row.registers.store(row.registers.load(place) + row.gathered(), place)
+
+
+def _scattered(row: SparseRow, place: Any) -> None:
+    row.scatter(row.registers.load(place))
+
+
+def _intrinsic(emit: Callable[[SparseRow, Any], None], width: int) -> Any:
     def typed(
-        context: Any, table: Any, indices: Any, values: Any, vector: Any,
-        stride: Any, offset: Any, start: Any, end: Any,
+        context: Any, table: Any, indices: Any, values: Any, stride: Any, offset: Any,
+        start: Any, end: Any, vector: Any,
     ) -> tuple[Any, Callable[..., Any]]:  # fmt: skip
-        whole = (types.int64,) * 4
-        sig = types.void(table, indices, values, vector, *whole)
+        sig = types.void(table, indices, values, *(types.int64,) * 4, vector)
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            emit(_Row(context, builder, sig, args, width))
+            registers = Registers(builder, vector_kind(sig.args[0].dtype, width))
+            row = SparseRow(context, registers, sig, args)
+            data = context.make_array(sig.args[7])(context, builder, args[7]).data
+            emit(row, registers.at(data, row.offset))
             return context.get_dummy_value()
 
         return sig, codegen
 
-    compiled: Any = intrinsic
-    return compiled(typed)
+    return _compiled(typed)
 
 
 _gather4, _gather8, _gather16 = (_intrinsic(_gathered, width) for width in (4, 8, 16))
 _scatter4, _scatter8, _scatter16 = (_intrinsic(_scattered, width) for width in (4, 8, 16))
+
+
+def _fetch(context: Any, array: Any, index: Any, line: Any) -> tuple[Any, Callable[..., Any]]:
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        place = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        _ask(builder, builder.gep(place, [builder.mul(args[2], ir.Constant(_INT, _LINE))]), _FIRST)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.int64), codegen
+
+
+fetch = _compiled(_fetch)
+"""fetch(array, index, line): ask the cache for array[index] of a flat array, or so many lines
+behind it. Nothing is read: the array may end sooner."""
 
 
 @njit(cache=True, nogil=True)
@@ -128,12 +164,12 @@ def gather(W: Array, indices: Array, values: Array, start: int, end: int, z: Arr
     """
     lanes = len(z)
     if lanes == 4:
-        _gather4(W, indices, values, z, 4, 0, start, end)
+        _gather4(W, indices, values, 4, 0, start, end, z)
     elif lanes == 8:
-        _gather8(W, indices, values, z, 8, 0, start, end)
+        _gather8(W, indices, values, 8, 0, start, end, z)
     else:
         for offset in range(0, lanes, 16):
-            _gather16(W, indices, values, z, lanes, offset, start, end)
+            _gather16(W, indices, values, lanes, offset, start, end, z)
 
 
 @njit(cache=True, nogil=True)
@@ -141,9 +177,9 @@ def scatter(W: Array, indices: Array, values: Array, start: int, end: int, chang
     """W[indices[t]] += change values[t], t in [start, end); shapes as for `gather`."""
     lanes = len(change)
     if lanes == 4:
-        _scatter4(W, indices, values, change, 4, 0, start, end)
+        _scatter4(W, indices, values, 4, 0, start, end, change)
     elif lanes == 8:
-        _scatter8(W, indices, values, change, 8, 0, start, end)
+        _scatter8(W, indices, values, 8, 0, start, end, change)
     else:
         for offset in range(0, lanes, 16):
-            _scatter16(W, indices, values, change, lanes, offset, start, end)
+            _scatter16(W, indices, values, lanes, offset, start, end, change)

@@ -1,16 +1,27 @@
 """L1- and L2-NPSVOR by dual coordinate descent, all planes over one pass of the rows."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from anabranch.kernels.npsvor import dual_pass, duality, squares
+from anabranch.kernels.counters import mix
+from anabranch.kernels.npsvor import dual_pass, duality, shuffle, squares
 from anabranch.kernels.sparse_lanes import lanes_for
+from anabranch.learners.npsvor_trace import Trace
 from anabranch.protocol import Array
 from anabranch.sparse import SparseRows
 
-__all__ = ["Costs", "Planes", "Problem", "descend_dual", "empty_planes", "planes_of", "values_of"]
+__all__ = [
+    "Costs",
+    "Planes",
+    "Problem",
+    "descend_dual",
+    "empty_planes",
+    "planes_of",
+    "values_of",
+]
 
 
 class Costs(NamedTuple):
@@ -34,6 +45,13 @@ class Problem:
     costs: Costs
     squared: bool = True
 
+    @cached_property
+    def norms(self) -> Array:
+        """|x_i|^2 with the bias (n,)."""
+        norms = np.empty(len(self.rows), self.rows.dtype)
+        squares(self.rows.indptr, self.rows.values, self.costs.bias, norms)
+        return norms
+
 
 @dataclass
 class Planes:
@@ -45,14 +63,14 @@ class Planes:
     B : (lanes,) weights of the bias field
     beta : (n, lanes), with w = sum_i beta_i x_i
     passes : passes over the rows so far
-    worst : the largest projected gradient of the last pass
+    settled : whether the last descent came to its tolerance
     """
 
     W: Array
     B: Array
     beta: Array
     passes: int = 0
-    worst: float = np.inf
+    settled: bool = False
 
 
 def empty_planes(problem: Problem) -> Planes:
@@ -82,29 +100,35 @@ def planes_of(problem: Problem, beta: Array) -> Planes:
 
 
 def descend_dual(
-    problem: Problem, planes: Planes, *, tol: float, most: int, rng: np.random.Generator
-) -> Planes:
+    problem: Problem, planes: Planes, *, tol: float, most: int, seed: int,
+    trace: Trace | None = None,
+) -> Planes:  # fmt: skip
     """Pass over the rows in random order until no projected gradient exceeds `tol`.
 
     Parameters
     ----------
     planes : where to begin, changed in place; consistent with its `beta`
     most : passes at most
+    trace : told of every pass
     """
-    rows, kind = problem.rows, planes.W.dtype
-    norms = np.empty(len(rows), kind)
-    squares(rows.indptr, rows.values, problem.costs.bias, norms)
-    taken = np.flatnonzero(problem.weights > 0.0)
-    for _ in range(most):
-        worst = np.zeros(len(planes.B), kind)
+    rows = problem.rows
+    order = np.flatnonzero(problem.weights > 0.0)
+    if trace is not None:
+        trace.note(lambda: values_of(problem, planes)[0])
+    for done in range(most):
+        shuffle(order, np.uint64(mix(np.uint64(seed), done)))
+        worst = np.zeros_like(planes.B)
         dual_pass(
-            rng.permutation(taken), rows.indptr, rows.indices, rows.values, problem.ranks, norms,
-            problem.weights, problem.costs, problem.squared, problem.planes,
-            planes.W.reshape(-1), planes.B, planes.beta, worst,
+            order, rows.indptr, rows.indices, rows.values, problem.ranks, problem.norms,
+            problem.weights,
+            problem.costs, problem.squared, problem.planes, planes.W.reshape(-1), planes.B,
+            planes.beta.reshape(-1), worst,
         )  # fmt: skip
         planes.passes += 1
-        planes.worst = float(worst.max())
-        if planes.worst <= tol:
+        planes.settled = bool(worst.max() <= tol)
+        if trace is not None:
+            trace.note(lambda: values_of(problem, planes)[0])
+        if planes.settled:
             break
     return planes
 

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from anabranch.learners.npsvor_dual import Costs
+from anabranch.learners.npsvor_dual import Costs, Problem
+from anabranch.learners.npsvor_trace import Trace
 from anabranch.protocol import Array
 
-__all__ = ["NewtonResult", "Plane", "newton"]
+__all__ = ["NewtonPlanes", "NewtonResult", "Plane", "newton", "newton_planes"]
 
 _ACCEPT, _FAIR, _GOOD = 1e-4, 0.25, 0.75
 _LEAST, _HALF, _MOST = 0.25, 0.5, 4.0
@@ -53,6 +54,10 @@ class Plane:
         """Give |w|^2/2 + sum beta^2/(4C)."""
         return 0.5 * float(w @ w) + float((beta * beta / (4.0 * self._cost)).sum())
 
+    def at(self, w: Array) -> float:
+        """Give the objective."""
+        return self.objective(w, self.pull(w))
+
     def gradient(self, w: Array, beta: Array) -> Array:
         """Give w - X'beta."""
         slope: Array = w - self.XT @ beta
@@ -71,12 +76,22 @@ class Plane:
 
 
 class NewtonResult(NamedTuple):
-    """The plane found, its beta, how many Newton steps were tried, and the objective after each."""
+    """The plane found, its beta, how many Newton steps were tried, and whether it is done."""
 
     w: Array
     beta: Array
     steps: int
-    objectives: list[float]
+    settled: bool
+
+
+class NewtonPlanes(NamedTuple):
+    """All planes (p, features + 1), the bias last; objectives and duals (p,); steps of all."""
+
+    W: Array
+    objective: Array
+    dual: Array
+    steps: int
+    settled: bool
 
 
 @dataclass
@@ -101,23 +116,25 @@ class _Region:
         return actual > _ACCEPT * predicted
 
 
-def newton(plane: Plane, w: Array, *, tol: float, most: int) -> NewtonResult:
+def newton(
+    plane: Plane, w: Array, *, tol: float, most: int, watch: Callable[[float], None] | None = None
+) -> NewtonResult:
     """Minimise from w until the gradient is `tol` times the one at 0 (Lin, Weng, Keerthi 2008).
 
     Parameters
     ----------
     w : (d,) where to begin; not changed
     most : Newton steps at most
+    watch : told the objective after each step
     """
-    w = w.copy()
-    goal = tol * _length(plane.gradient(np.zeros_like(w), plane.pull(np.zeros_like(w))))
+    nothing = np.zeros_like(w)
+    goal = tol * _length(plane.gradient(nothing, plane.pull(nothing)))
     beta = plane.pull(w)
     value, gradient = plane.objective(w, beta), plane.gradient(w, beta)
     region = _Region(_length(gradient))
-    objectives: list[float] = []
     for tried in range(most):
         if _length(gradient) <= goal:
-            return NewtonResult(w, beta, tried, objectives)
+            return NewtonResult(w, beta, tried, True)
         step, residual = _conjugate_gradients(plane.hessian(beta), gradient, region.radius)
         slope = float(gradient @ step)
         predicted = -0.5 * (slope - float(step @ residual))
@@ -128,10 +145,50 @@ def newton(plane: Plane, w: Array, *, tol: float, most: int) -> NewtonResult:
         if region.judge(_length(step), actual, predicted, slope):
             w, beta, value = w + step, beta_new, value - actual
             gradient = plane.gradient(w, beta)
-        objectives.append(value)
+        if watch is not None:
+            watch(value)
         if max(abs(actual), predicted) <= _ROUNDING * abs(value):
-            break
-    return NewtonResult(w, beta, len(objectives), objectives)
+            return NewtonResult(w, beta, tried + 1, True)
+    return NewtonResult(w, beta, most, _length(gradient) <= goal)
+
+
+def newton_planes(
+    problem: Problem, start: Array | None, *, follow: bool, tol: float, most: int,
+    trace: Trace | None = None,
+) -> NewtonPlanes:  # fmt: skip
+    """Minimise in one plane after the other; L2 only.
+
+    Parameters
+    ----------
+    start : (p, features + 1), the bias last; None: at 0
+    follow : begin each plane but the first where the one before ended, if there is no start
+    most : Newton steps at most in a plane
+    trace : told of every step
+    """
+    kept, p = problem.weights > 0.0, problem.planes
+    X = problem.rows.matrix(problem.costs.bias)[kept]
+    XT, ranks, weights = X.T.tocsr(), problem.ranks[kept], problem.weights[kept]
+    W = np.zeros((p, X.shape[1])) if start is None else start.copy()
+    planes = [
+        Plane(X, XT, np.sign(ranks - rank).astype(float), weights, problem.costs)
+        for rank in range(p)
+    ]
+    if trace is not None:
+        trace.note(lambda: np.array([one.at(w) for one, w in zip(planes, W, strict=True)]))
+    values, results = np.zeros((2, p)), []
+    for rank, plane in enumerate(planes):
+        begin = W[rank - 1] if follow and start is None and rank else W[rank]
+        watch = None if trace is None else _told(trace, rank)
+        found = newton(plane, begin, tol=tol, most=most, watch=watch)
+        W[rank] = found.w
+        values[:, rank] = plane.objective(found.w, found.beta), plane.dual(found.beta)
+        results.append(found)
+    steps, settled = sum(one.steps for one in results), all(one.settled for one in results)
+    return NewtonPlanes(W, values[0], values[1], steps, settled)
+
+
+def _told(trace: Trace, rank: int) -> Callable[[float], None]:
+    return lambda value: trace.note(lambda: value, rank)
 
 
 def _conjugate_gradients(product: Product, gradient: Array, radius: float) -> tuple[Array, Array]:

@@ -16,21 +16,25 @@ from anabranch.learners.npsvor_dual import (
     planes_of,
     values_of,
 )
-from anabranch.learners.npsvor_newton import Plane, newton
-from anabranch.learners.options import check_whole
+from anabranch.learners.npsvor_newton import newton_planes
+from anabranch.learners.npsvor_shrink import RULES, descend_planes
+from anabranch.learners.npsvor_trace import Trace
+from anabranch.learners.options import check_flag, check_whole
 from anabranch.protocol import Array
 from anabranch.sklearn_face.rank_classifier import RankClassifier
 from anabranch.sklearn_face.ranked import (
     check_choice,
     check_lengths,
     check_positive,
-    lengths_of,
     ranks_of,
     warn_unfinished,
 )
 from anabranch.sparse import SparseRows
 
 __all__ = ["NPSVOR"]
+
+_NEWTON = ("tron", "tron-cold")
+_SOLVERS = ("dcd", *RULES, *_NEWTON)
 
 
 class NPSVOR(RankClassifier):
@@ -49,16 +53,21 @@ class NPSVOR(RankClassifier):
     C1, C2 : of the own rank's rows, and of all others
     epsilon : distance from the own plane that costs nothing
     loss : "squared_hinge" (L2-NPSVOR) or "hinge" (L1)
-    solver : "dcd", dual coordinate descent for all planes at once; "tron", a trust-region
-        Newton method (L2 only), plane after plane, each beginning where the one before ended
-    tol : "dcd" stops when no projected gradient exceeds it; "tron" when the gradient is `tol`
-        times the one at 0
-    max_iter : passes over the rows, or Newton steps a plane
+    solver : "dcd", dual coordinate descent for all planes at once, is the fastest. For comparison,
+        plane after plane: "dcd-m" and "dcd-mm", the paper's descents, where rows at a bound leave;
+        "tron", a trust-region Newton method (L2 only), each plane beginning where the one before
+        ended, and "tron-cold", each at 0
+    tol : "dcd" stops when no projected gradient exceeds it; "dcd-m" when the sizes of a plane's
+        projected gradients sum to `tol` of what they did in the first pass; "dcd-mm" when the
+        largest and the smallest are within `tol`; "tron" when the gradient is `tol` times the one
+        at 0
+    max_iter : passes over the rows, or Newton steps; a plane, for all solvers but "dcd"
     fit_intercept : whether planes have a bias
     dtype : "float32" or "float64", of planes and dual variables; "tron" uses float64
     classes : all labels from the lowest to the highest; None: those in the data, sorted
     warm_start : begin at what the last `fit` found, if it had as many rows, features, planes
     random_state : seed of the order in which rows are visited
+    trace : whether to note the objective after every pass or step
 
     Attributes
     ----------
@@ -66,7 +75,10 @@ class NPSVOR(RankClassifier):
     coef_, intercept_ : (p, d) and (p,)
     objective_, dual_objective_ : (p,) of each plane
     gap_ : (p,) their difference relative to the objective, a certificate of optimality
-    n_iter_ : passes, or Newton steps of all planes together
+    n_iter_ : passes, or Newton steps; of all planes together where they come one after the other
+    trace_ : list of (seconds, objective) from the start on: processor time of this thread, what
+        it takes to evaluate objectives left out, and the sum over all planes; with `trace` only
+    trace_planes_ : (points, p) the same objectives, plane by plane
 
     References
     ----------
@@ -89,7 +101,7 @@ class NPSVOR(RankClassifier):
         C2: float | None = None,
         epsilon: float = 0.1,
         loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
-        solver: Literal["dcd", "tron"] = "dcd",
+        solver: Literal["dcd", "dcd-m", "dcd-mm", "tron", "tron-cold"] = "dcd",
         tol: float = 0.01,
         max_iter: int = 1000,
         fit_intercept: bool = True,
@@ -97,6 +109,7 @@ class NPSVOR(RankClassifier):
         classes: Any = None,
         warm_start: bool = False,
         random_state: int = 0,
+        trace: bool = False,
     ) -> None:
         self.C = C
         self.C1 = C1
@@ -111,6 +124,7 @@ class NPSVOR(RankClassifier):
         self.classes = classes
         self.warm_start = warm_start
         self.random_state = random_state
+        self.trace = trace
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the planes of rows X (n, d), dense or sparse, with labels y (n,) that sort.
@@ -124,18 +138,18 @@ class NPSVOR(RankClassifier):
             A setting is out of its range.
         """
         costs = self._costs()
-        kind = np.dtype(self.dtype if self.solver == "dcd" else "float64")
+        kind = np.dtype("float64" if self.solver in _NEWTON else self.dtype)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
             accept_large_sparse=True,
         )  # fmt: skip
         self.classes_, ranks = ranks_of(y, self.classes)
-        with np.errstate(over="ignore"):
-            check_lengths(lengths_of(X, kind))
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        rows, squared = SparseRows.of(X, kind), self.loss == "squared_hinge"
+        with np.errstate(over="ignore"):
+            rows, squared = SparseRows.of(X, kind), self.loss == "squared_hinge"
         problem = Problem(rows, ranks, len(self.classes_), weights, costs, squared)
-        return self._descend(problem) if self.solver == "dcd" else self._newton(problem)
+        check_lengths(problem.norms)
+        return self._newton(problem) if self.solver in _NEWTON else self._descend(problem)
 
     def _costs(self) -> Costs:
         near = self.C if self.C1 is None else self.C1
@@ -146,56 +160,69 @@ class NPSVOR(RankClassifier):
         check_positive("epsilon", self.epsilon, zero=True)
         check_whole("max_iter", self.max_iter, 1)
         check_choice("loss", self.loss, ("squared_hinge", "hinge"))
-        check_choice("solver", self.solver, ("dcd", "tron"))
+        check_choice("solver", self.solver, _SOLVERS)
         check_choice("dtype", self.dtype, ("float32", "float64"))
-        if self.solver == "tron" and self.loss == "hinge":
+        check_flag("trace", self.trace)
+        if self.solver in _NEWTON and self.loss == "hinge":
+            allowed = ", ".join(name for name in _SOLVERS if name not in _NEWTON)
             raise ConfigurationError(
-                "solver = 'tron' needs a loss with a slope; allowed with loss = 'hinge': dcd"
+                f"solver = {self.solver!r} needs a loss with a slope; "
+                f"allowed with loss = 'hinge': {allowed}"
             )
         return Costs(float(near), float(far), float(self.epsilon), float(self.fit_intercept))
 
     def _descend(self, problem: Problem) -> Self:
         planes = self._begin(problem)
-        rng = np.random.default_rng(self.random_state)
-        before = planes.passes
-        descend_dual(problem, planes, tol=self.tol, most=self.max_iter, rng=rng)
-        self.n_iter_ = planes.passes - before
+        seed = int(np.random.default_rng(self.random_state).integers(1 << 63))
+        trace = Trace(problem.planes) if self.trace else None
+        if self.solver == "dcd":
+            descend_dual(problem, planes, tol=self.tol, most=self.max_iter, seed=seed, trace=trace)
+        else:
+            descend_planes(
+                problem, planes, RULES[self.solver], tol=self.tol, most=self.max_iter, seed=seed,
+                trace=trace,
+            )  # fmt: skip
         self._beta = planes.beta if self.warm_start else None
-        if planes.worst > self.tol:
-            warn_unfinished("NPSVOR", self.n_iter_)
-        objective, dual = values_of(problem, planes)
-        count = problem.planes
-        W = np.ascontiguousarray(planes.W.T[:count]).astype(np.float64)
-        return self._found(W, planes.B[:count] * problem.costs.bias, objective, dual)
+        count, bias = problem.planes, problem.costs.bias
+        return self._found(
+            planes.W.T[:count], planes.B[:count] * bias, *values_of(problem, planes),
+            planes.passes, planes.settled, trace,
+        )  # fmt: skip
 
     def _begin(self, problem: Problem) -> Planes:
         """Begin at 0, or at the last dual variables where they fit this problem."""
-        last = getattr(self, "_beta", None)
-        lanes = lanes_for(problem.planes)
+        last, lanes = getattr(self, "_beta", None), lanes_for(problem.planes)
         if self.warm_start and last is not None and last.shape == (len(problem.rows), lanes):
             return planes_of(problem, last)
         return empty_planes(problem)
 
     def _newton(self, problem: Problem) -> Self:
-        X = problem.rows.matrix(problem.costs.bias)
-        kept = problem.weights > 0.0
-        X, ranks, weights = X[kept], problem.ranks[kept], problem.weights[kept]
-        XT, w = X.T.tocsr(), np.zeros(X.shape[1])
-        planes, values = [], []
-        self.n_iter_ = 0
-        for rank in range(problem.planes):
-            plane = Plane(X, XT, np.sign(ranks - rank).astype(float), weights, problem.costs)
-            w, beta, steps, _ = newton(plane, w, tol=self.tol, most=self.max_iter)
-            self.n_iter_ += steps
-            planes.append(w)
-            values.append((plane.objective(w, beta), plane.dual(beta)))
-        W, (objective, dual) = np.array(planes), np.array(values).T
-        return self._found(W[:, :-1], W[:, -1] * problem.costs.bias, objective, dual)
+        last, shape = getattr(self, "coef_", None), (problem.planes, problem.rows.features)
+        start, bias = None, problem.costs.bias
+        if self.warm_start and last is not None and last.shape == shape:
+            start = np.column_stack([last, self.intercept_]).astype(np.float64)
+        trace = Trace(problem.planes) if self.trace else None
+        found = newton_planes(
+            problem, start, follow=self.solver == "tron", tol=self.tol, most=self.max_iter,
+            trace=trace,
+        )  # fmt: skip
+        return self._found(
+            found.W[:, :-1], found.W[:, -1] * bias, found.objective, found.dual, found.steps,
+            found.settled, trace,
+        )  # fmt: skip
 
-    def _found(self, W: Array, b: Array, objective: Array, dual: Array) -> Self:
+    def _found(
+        self, W: Array, b: Array, objective: Array, dual: Array, steps: int, settled: bool,
+        trace: Trace | None,
+    ) -> Self:  # fmt: skip
         self.coef_, self.intercept_ = W, b.astype(np.float64)
         self.objective_, self.dual_objective_ = objective, dual
         self.gap_ = (objective - dual) / np.where(objective > 0.0, objective, 1.0)
+        self.n_iter_ = steps
+        if trace is not None:
+            self.trace_, self.trace_planes_ = trace.points, trace.planes
+        if not settled:
+            warn_unfinished("NPSVOR", steps, depth=3)
         return self
 
     def _above(self, X: Any) -> Array:

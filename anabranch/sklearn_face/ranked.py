@@ -61,12 +61,15 @@ def lengths_of(X: Any, kind: Any) -> Array:
     return np.asarray(squares.sum(axis=1)).reshape(-1).astype(kind)
 
 
-def warn_unfinished(name: str, steps: int) -> None:
-    """Warn as scikit-learn does of a solver that stopped before its tolerance."""
+def warn_unfinished(name: str, steps: int, *, depth: int = 1) -> None:
+    """Warn as scikit-learn does of a solver that stopped before its tolerance.
+
+    The warning names the line that called the function `depth` calls further out than this one's.
+    """
     warnings.warn(
         f"{name} stopped after {steps} steps, before its tolerance: see gap_; raise max_iter",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=2 + depth,
     )
 
 
@@ -85,7 +88,8 @@ def ranks_of(y: Any, classes: Any) -> tuple[Array, Array]:
     >>> ranks_of(["low", "mid", "low"], None)[1].tolist()
     [0, 1, 0]
     """
-    check_classification_targets(y)
+    if np.asarray(y).dtype.kind not in "iub":  # whole numbers are classes, however many
+        check_classification_targets(y)
     found, ranks = np.unique(y, return_inverse=True)
     if classes is None:
         return found, np.asarray(ranks, dtype=np.int64)

@@ -5,7 +5,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from anabranch.kernels.npsvor import squares
+from anabranch.kernels.counters import mix
+from anabranch.kernels.npsvor import shuffle, squares
 from anabranch.kernels.redsvm import red_duality, red_pass
 from anabranch.learners.options import check_whole
 from anabranch.protocol import Array
@@ -104,16 +105,17 @@ class RedSVM(RankClassifier):
         beta, norms = np.zeros((len(rows), len(b)), kind), np.empty(len(rows), kind)
         squares(rows.indptr, rows.values, 0.0, norms)
         check_lengths(norms)
-        taken, rng = np.flatnonzero(weights > 0.0), np.random.default_rng(self.random_state)
+        order = np.flatnonzero(weights > 0.0)
+        key = np.uint64(np.random.default_rng(self.random_state).integers(1 << 63))
         parts = (rows.indptr, rows.indices, rows.values, ranks)
         for done in range(self.max_iter):
-            order = rng.permutation(taken)
+            shuffle(order, np.uint64(mix(key, done)))
             wrong = red_pass(order, *parts, norms, weights, float(self.C), squared, w, b, beta)
             self.n_iter_ = done + 1
             if wrong <= self.tol:
                 break
         else:
-            warn_unfinished("RedSVM", self.n_iter_)
+            warn_unfinished("RedSVM", self.n_iter_, depth=2)
         losses, gain = red_duality(*parts, weights, float(self.C), squared, w, b, beta)
         self.coef_, self.intercept_ = w.astype(np.float64)[None], b.astype(np.float64)
         half = 0.5 * float((self.coef_**2).sum() + (self.intercept_**2).sum())

@@ -20,8 +20,14 @@ SOLVERS: list[dict[str, Any]] = [
     TIGHT,
     {**TIGHT, "loss": "hinge"},
     {"solver": "tron", "tol": 1e-9},
+    {"solver": "tron-cold", "tol": 1e-9},
+    {**TIGHT, "solver": "dcd-m"},
+    {**TIGHT, "solver": "dcd-m", "loss": "hinge"},
+    {**TIGHT, "solver": "dcd-mm"},
+    {**TIGHT, "solver": "dcd-mm", "loss": "hinge"},
 ]
 SOLVED_BY_NEWTON = NPSVOR(solver="tron", tol=1e-9)
+WEIGHTS = np.random.default_rng(1).uniform(0.2, 2.0, 60)
 BY_WEIGHTS = "check_sample_weight_equivalence"
 
 
@@ -58,18 +64,31 @@ def test_passes_scikit_learns_estimator_checks(estimator: Any, check: Any) -> No
     check(estimator)
 
 
-@pytest.mark.parametrize("options", SOLVERS)
-@pytest.mark.parametrize("costs", [(1.0, 1.0), (0.1, 3.0), (20.0, 0.5)])
-def test_every_plane_is_the_optimum(options: dict[str, Any], costs: tuple[float, float]) -> None:
+COSTS = [(1.0, 1.0), (0.1, 3.0), (20.0, 0.5)]
+
+
+@pytest.fixture(scope="module")
+def best() -> dict[tuple[float, float, bool], list[float]]:
+    """The optimum of each plane, for each of the costs and both losses."""
     X, y = text_like()
-    weights = np.random.default_rng(1).uniform(0.2, 2.0, len(y))
-    model = NPSVOR(C1=costs[0], C2=costs[1], **options).fit(X, y, sample_weight=weights)
-    squared = model.loss == "squared_hinge"
-    best = [
-        optimum(X, y, k, C1=costs[0], C2=costs[1], squared=squared, weights=weights)
-        for k in (1, 2, 3, 4)
-    ]
-    np.testing.assert_allclose(model.objective_, best, rtol=1e-7)
+    return {
+        (C1, C2, squared): [
+            optimum(X, y, k, C1=C1, C2=C2, squared=squared, weights=WEIGHTS) for k in (1, 2, 3, 4)
+        ]
+        for C1, C2 in COSTS
+        for squared in (True, False)
+    }
+
+
+@pytest.mark.parametrize("options", SOLVERS)
+@pytest.mark.parametrize("costs", COSTS)
+def test_every_plane_is_the_optimum(
+    options: dict[str, Any], costs: tuple[float, float], best: dict[Any, list[float]]
+) -> None:
+    X, y = text_like()
+    model = NPSVOR(C1=costs[0], C2=costs[1], **options).fit(X, y, sample_weight=WEIGHTS)
+    expected = best[*costs, model.loss == "squared_hinge"]
+    np.testing.assert_allclose(model.objective_, expected, rtol=1e-7)
     assert (np.abs(model.gap_) <= 1e-6).all()
 
 
@@ -154,14 +173,17 @@ def test_more_ranks_than_rows() -> None:
 
 @pytest.mark.parametrize("options", SOLVERS)
 def test_rows_of_zeros_and_empty_rows_count_for_the_bias_only(options: dict[str, Any]) -> None:
+    """Without a bias they are lost: no plane moves for them, and the gap still closes."""
     X, y = text_like()
-    rows = sparse.vstack([X, sparse.csr_matrix((3, 25))]).tocsr()
+    zeros = sparse.csr_matrix(([0.0, 0.0], [3, 7], [0, 2, 2, 2]), shape=(3, 25))
+    rows = sparse.vstack([X, zeros]).tocsr()
     labels, weights = np.append(y, [1, 2, 4]), np.ones(63)
     model = NPSVOR(**options).fit(rows, labels)
     squared = model.loss == "squared_hinge"
     best = optimum(rows, labels, 2, C1=1.0, C2=1.0, squared=squared, weights=weights)
     assert model.objective_[1] == pytest.approx(best, rel=1e-7)
     without = NPSVOR(fit_intercept=False, **options).fit(rows, labels)
+    assert (np.abs(without.gap_) <= 1e-6).all()
     assert np.allclose(without.coef_, NPSVOR(fit_intercept=False, **options).fit(X, y).coef_)
 
 
@@ -197,10 +219,18 @@ def test_values_that_are_not_finite_are_refused(bad: float) -> None:
 
 def test_labels_that_are_no_classes_are_refused() -> None:
     X, y = text_like()
+    with pytest.raises(ValueError, match="NaN"):
+        NPSVOR().fit(X, np.where(y == 1, np.nan, y))
     with pytest.raises(ValueError, match="continuous"):
         NPSVOR().fit(X, y + 0.5)
     with pytest.raises(ValueError, match=r"label 4; allowed: \[1, 2, 3\]"):
         NPSVOR(classes=[1, 2, 3]).fit(X, y)
+
+
+def test_negative_weights_are_refused() -> None:
+    X, y = text_like()
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+        NPSVOR().fit(X, y, sample_weight=np.where(y == 1, -1.0, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -217,6 +247,8 @@ def test_labels_that_are_no_classes_are_refused() -> None:
         ({"solver": "newton"}, "solver = 'newton'"),
         ({"dtype": "float16"}, "dtype = 'float16'"),
         ({"solver": "tron", "loss": "hinge"}, "solver = 'tron' needs"),
+        ({"solver": "tron-cold", "loss": "hinge"}, "allowed with loss = 'hinge': dcd, dcd-m, dcd"),
+        ({"trace": 1}, "not a truth: trace=1; allowed: true, false"),
     ],
 )
 def test_settings_out_of_range_are_named(options: dict[str, Any], words: str) -> None:
