@@ -4,7 +4,7 @@ from numba import njit
 
 from anabranch.kernels.checks import good_rows
 from anabranch.kernels.lanes import dot, dots
-from anabranch.kernels.margins import feature_row, fill_margins
+from anabranch.kernels.margins import PLAIN, feature_row, fill_margins
 from anabranch.kernels.mixing import flush
 from anabranch.kernels.moments import CLOSED, COUNT, OWN, add_row, refresh, standardise
 from anabranch.kernels.ordinal import (
@@ -178,8 +178,10 @@ def learn_rows(
     scale: Array,
     progress: Array,
     settings: Array,
+    form: int,
     omega: Array,
     bias: Array,
+    amplitudes: Array,
     D: int,
     cache: Array,
     z: Array,
@@ -198,7 +200,7 @@ def learn_rows(
     if not good_rows(X, y, theta.shape[1] - P + 1):
         return False
     running = progress[CLOSED] == 0.0
-    plain = omega.shape[0] == 0 and cache.shape[0] == 0 and seen.shape[0] == 0
+    plain = form == PLAIN and cache.shape[0] == 0 and seen.shape[0] == 0
     if plain and not running:
         _learn_plain_rows(X, y, theta, scale, progress, settings, z, out)
         return True
@@ -207,7 +209,7 @@ def learn_rows(
     for r in range(X.shape[0]):
         f = 0.0
         if out.size > 0 or not running:
-            feature_row(X, r, scale, omega, bias, D, z, u)
+            feature_row(X, r, scale, form, omega, bias, amplitudes, D, z, u)
             g, f = dots(predicting, current, z, P)
             if out.size > 0:
                 out[r] = count_above(g, predicting, P)
@@ -217,7 +219,7 @@ def learn_rows(
             progress[COUNT] = add_row(X, r, progress[COUNT], scale)
             progress[OWN] += 1.0
             refresh(progress[COUNT], scale)
-            feature_row(X, r, scale, omega, bias, D, z, u)
+            feature_row(X, r, scale, form, omega, bias, amplitudes, D, z, u)
             f = dot(current, z, P)
         eta = _rate(settings, progress[STEPS])
         progress[STEPS] += 1.0

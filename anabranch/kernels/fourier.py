@@ -35,15 +35,16 @@ def _phases(u: Array, omega: Array, bias: Array, z: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def fourier_row(u: Array, omega: Array, bias: Array, dimension: int, z: Array) -> None:
-    """z_j = sqrt(2/D) cos(2 pi (omega_j'u + bias_j)), j < D; zero in the padding.
+def fourier_row(
+    u: Array, omega: Array, bias: Array, amplitude: float, columns: int, z: Array
+) -> None:
+    """z_j = amplitude cos(2 pi (omega_j'u + bias_j)), j < columns; zero in the padding.
 
     omega (K, P) and bias (P,) are in turns. With t the phase to the nearest whole turn,
     cos(2 pi t) = sin(2 pi (1/4 - |t|)), a polynomial the compiler can vectorise; the
     library's cosine is a call per number.
     """
     _phases(u, omega, bias, z)
-    amplitude = np.sqrt(2.0 / dimension)
     for j in range(z.size):
         turn = z[j]
         v = 0.25 - abs(turn - np.floor(turn + 0.5))
@@ -58,5 +59,5 @@ def fourier_row(u: Array, omega: Array, bias: Array, dimension: int, z: Array) -
         s = s * q + _S1
         s = s * q + _S0
         z[j] = amplitude * (s * v)
-    for j in range(dimension, z.size):
+    for j in range(columns, z.size):
         z[j] = 0.0

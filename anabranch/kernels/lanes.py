@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 from anabranch.protocol import Array
 
-__all__ = ["WIDTH", "dot", "dots", "padded"]
+__all__ = ["WIDTH", "add_halves", "dot", "dots", "padded"]
 
 WIDTH = 8
 """Lanes of a dot product; lengths given to `dot` are multiples of it."""
@@ -38,7 +38,7 @@ def _load(builder: Any, data: Any, index: Any) -> Any:
     return builder.load(pointer, align=8)
 
 
-def _add_halves(builder: Any, value: Any) -> Any:
+def add_halves(builder: Any, value: Any) -> Any:
     """Add the upper half of the lanes to the lower until one is left."""
     width = WIDTH
     while width > 1:
@@ -70,7 +70,7 @@ def _emit(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
         for total, array in zip(sums, arrays[:-1], strict=True):
             product = builder.fmul(_load(builder, array, index), right)
             builder.store(builder.fadd(builder.load(total), product), total)
-    return [_add_halves(builder, builder.load(total)) for total in sums]
+    return [add_halves(builder, builder.load(total)) for total in sums]
 
 
 def _dots(context: Any, a: Any, b: Any, z: Any, length: Any) -> tuple[Any, Callable[..., Any]]:

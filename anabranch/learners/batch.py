@@ -27,7 +27,7 @@ class BatchDSVOR(OrdinalLearner):
 
     Parameters
     ----------
-    features, ranks, kernel, gamma, dimension, alpha, warm_up, prune, seed, names
+    features, ranks, kernel, gamma, dimension, alpha, warm_up, prune, drop, seed, orthogonal, names
         As for `DSVOR`.
     lam : float
         1/(C N), per sample: 1e-3 stands for C = 1000/N.
@@ -70,15 +70,17 @@ class BatchDSVOR(OrdinalLearner):
         scaling: str = "consensus",
         warm_up: int = 20,
         prune: float = 0.01,
+        drop: int = 0,
         seed: int = 0,
+        orthogonal: bool = False,
         names: Sequence[str] | None = None,
     ) -> None:
         super().__init__(
             Settings.of(
                 features=features, ranks=ranks, kernel=kernel, gamma=gamma, dimension=dimension,
                 alpha=alpha, lam=lam, step=step, decay=decay, floor=0.0, cache=1, averaging=1.0,
-                serve="last", scaling=scaling, warm_up=warm_up, prune=prune, seed=seed,
-                names=names,
+                serve="last", scaling=scaling, warm_up=warm_up, prune=prune, drop=drop, seed=seed,
+                orthogonal=orthogonal, names=names,
             )
         )  # fmt: skip
 
@@ -142,9 +144,49 @@ class BatchDSVOR(OrdinalLearner):
         X, y = self._shard()
         known = len(self._features)
         if known < len(X):
-            new = feature_rows(X[known:], y[known:], *self._feature_arguments())
+            new = feature_rows(self._needed(X[known:]), y[known:], *self._feature_arguments())
             self._features = np.concatenate([self._features, new])
         return self._features
+
+    def _move_rows(self, here: Array, there: Array, width: int) -> None:
+        """Keep the rows' features that are known; make all anew where one is not."""
+        old = self._features
+        if here.size < self._map.dimension:
+            self._features = np.empty((0, self._width + 1))
+            return
+        self._features = np.zeros((len(old), self._width + 1))
+        self._features[:, here], self._features[:, -1] = old[:, there], old[:, width]
+
+    # For all nodes of a network at once
+
+    @property
+    def settled(self) -> bool:
+        """Whether its standardisation stands still, so that each `combine` takes a step."""
+        return self._scaler.frozen
+
+    @property
+    def dimension(self) -> int:
+        """The number of features D."""
+        return self._map.dimension
+
+    @property
+    def vector(self) -> Array:
+        """The settings as the kernels take them."""
+        return self._vector
+
+    def mapped_shard(self) -> tuple[Array, Array]:
+        """Give its rows as features and padding, (n, P), and their ranks (n,)."""
+        rows = self._feature_rows()
+        return rows[:, :-1], rows[:, -1]
+
+    def iterate(self) -> tuple[Array, float, int]:
+        """Give its parameters w, padding, b, what it knows of the shards' size, and its steps."""
+        return self._theta[0].copy(), self._size, int(self._progress[loops.STEPS])
+
+    def resume(self, theta: Array, size: float, steps: int) -> None:
+        """Go on from what `iterate` gave, or would give some steps later."""
+        self._theta[0], self._size = theta, size
+        self._progress[loops.STEPS] = steps
 
     def _extra_arrays(self) -> dict[str, Array]:
         return {"size": freeze(np.array([self._size]))}

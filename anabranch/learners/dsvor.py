@@ -7,6 +7,7 @@ import numpy as np
 
 from anabranch.errors import ModelError
 from anabranch.kernels import dsvor as loops
+from anabranch.kernels.checks import good_rows
 from anabranch.learners.inbox import Heard
 from anabranch.learners.ordinal import OrdinalLearner
 from anabranch.learners.settings import Settings
@@ -34,12 +35,16 @@ class DSVOR(OrdinalLearner):
     ranks : int
         Ranks Q, labels 1..Q. May be more than are ever seen: the threshold of a top rank
         without samples parks above all margins and comes down when the rank appears.
-    kernel : {"gaussian", "linear"}
-        exp(-gamma |x - y|^2) by random Fourier features, or the standardised fields.
+    kernel : {"gaussian", "laplacian", "cauchy", "linear", "hellinger", "chi-squared", \
+              "intersection", "jensen-shannon"}
+        By random Fourier features of the standardised fields (`FourierMap`), or these fields
+        themselves. The last four are sums over fields that are not negative, as counts and
+        histograms are, by explicit features (`AdditiveMap`); a negative value is refused.
     gamma : float, optional
-        Of the Gaussian kernel; 1/K.
+        Of the random features' kernels; factor of the sums; 1/K.
     dimension : int, optional
-        Random features D; max(200, 10 K). Ignored by the linear kernel.
+        Random features D; max(200, 10 K). Of the sums, the most there may be: 9 K. Linear and
+        Hellinger kernels have K.
     alpha : float
         Share of |w|_1 in the regulariser, 0 to 1.
     lam : float
@@ -56,15 +61,24 @@ class DSVOR(OrdinalLearner):
     scaling : {"consensus", "none"}
         z-scores by moments averaged over the network in the first `warm_up` rounds and
         frozen then, or fields as they are. A node that never combines keeps its own
-        running moments.
+        running moments. Kernels of fields that are not negative divide these by their means
+        instead, so that zero stays zero and units do not count.
     warm_up : int
         Rounds of averaging moments, counted from the first with a sample in reach; where
         there are neighbours, only rounds in which one is heard count. Samples enter the
         moments in the first half of these rounds.
     prune : float
         In messages, weights below prune max|w| are zeros.
+    drop : int
+        Features that neither the node nor a neighbour has sent a weight of for so many rounds
+        are given up: not computed, stored or sent until a neighbour sends one again. What is
+        small is then judged by what is served. A network forgets features it has given
+        up, so a drift that needs them is not followed. 0: never.
     seed : int
         Of the random features; the same at all nodes.
+    orthogonal : bool
+        Frequencies of the Gaussian kernel orthogonal in blocks of K, in pairs of cosine and
+        sine: nearer to the kernel at the same D.
     names : sequence of str, optional
         Names of the fields, which the random features are drawn by; "0", "1", ...
 
@@ -105,7 +119,9 @@ class DSVOR(OrdinalLearner):
         scaling: str = "consensus",
         warm_up: int = 20,
         prune: float = 0.01,
+        drop: int = 0,
         seed: int = 0,
+        orthogonal: bool = False,
         names: Sequence[str] | None = None,
     ) -> None:
         super().__init__(
@@ -113,7 +129,7 @@ class DSVOR(OrdinalLearner):
                 features=features, ranks=ranks, kernel=kernel, gamma=gamma, dimension=dimension,
                 alpha=alpha, lam=lam, step=step, decay=decay, floor=floor, cache=cache,
                 averaging=averaging, serve=serve, scaling=scaling, warm_up=warm_up,
-                prune=prune, seed=seed, names=names,
+                prune=prune, drop=drop, seed=seed, orthogonal=orthogonal, names=names,
             )
         )  # fmt: skip
 
@@ -121,11 +137,22 @@ class DSVOR(OrdinalLearner):
         wanted = self.settings.cache if self.settings.cache > 1 else 0
         self._cache: Array = np.zeros((wanted, self._width + 1))
 
+    def _move_rows(self, here: Array, there: Array, width: int) -> None:
+        """Keep the cache, unless it lacks a feature: samples are not there to find it from."""
+        old, self._cache = self._cache, np.zeros((len(self._cache), self._width + 1))
+        if here.size < self._map.dimension:
+            self._progress[[loops.CACHED, loops.NEXT]] = 0.0
+            return
+        self._cache[:, here], self._cache[:, -1] = old[:, there], old[:, width]
+
     def _learn(self, X: Array, y: Array, out: Array, seen: Array = _NO_MARGINS) -> None:
-        scale, turns, offsets, dimension, z, u = self._feature_arguments()
+        scale, form, turns, offsets, amplitudes, dimension, z, u = self._feature_arguments()
+        # Of fields that are not needed the kernel sees nothing.
+        if self._needed(X) is not X and not good_rows(X, y, self.ranks):
+            raise self._refuse(X, y)
         learned = loops.learn_rows(
-            X, y, self._theta, scale, self._progress, self._vector,
-            turns, offsets, dimension, self._cache, z, u, out, seen,
+            self._needed(X), y, self._theta, scale, self._progress, self._vector,
+            form, turns, offsets, amplitudes, dimension, self._cache, z, u, out, seen,
         )  # fmt: skip
         if not learned:
             raise self._refuse(X, y)

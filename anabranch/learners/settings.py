@@ -5,16 +5,32 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from anabranch.errors import ConfigurationError
-from anabranch.learners.options import check_between, check_choice, check_names, check_whole
+from anabranch.features.additive import ADDITIVE_KERNELS
+from anabranch.features.maps import KERNELS, feature_count
+from anabranch.learners.options import (
+    check_between,
+    check_choice,
+    check_flag,
+    check_names,
+    check_whole,
+)
 
 __all__ = ["Settings"]
 
 _CHOICES = {
-    "kernel": ("gaussian", "linear"),
+    "kernel": KERNELS,
     "serve": ("average", "last"),
     "scaling": ("consensus", "none"),
 }
-_AT_LEAST = {"features": 1, "ranks": 2, "dimension": 1, "cache": 1, "warm_up": 1, "seed": 0}
+_AT_LEAST = {
+    "features": 1,
+    "ranks": 2,
+    "dimension": 1,
+    "cache": 1,
+    "warm_up": 1,
+    "seed": 0,
+    "drop": 0,
+}
 _BETWEEN = {
     "alpha": (0.0, 1.0),
     "averaging": (0.0, 1.0),
@@ -48,6 +64,8 @@ class Settings:
     prune: float
     seed: int
     names: tuple[str, ...]
+    orthogonal: bool = False
+    drop: int = 0
 
     @classmethod
     def of(
@@ -69,9 +87,10 @@ class Settings:
         features = int(given["features"])
         names = tuple(str(i) for i in range(features)) if names is None else tuple(names)
         gamma = 1.0 / features if gamma is None else gamma
-        dimension = max(200, 10 * features) if dimension is None else dimension
-        if given["kernel"] == "linear":
-            dimension = features
+        check_choice("kernel", given["kernel"], KERNELS)
+        if dimension is not None:
+            check_whole("dimension", dimension, 1)
+        dimension = feature_count(given["kernel"], features, dimension)
         settings = cls(gamma=gamma, dimension=dimension, names=names, **given)
         settings.check()
         return settings
@@ -92,6 +111,7 @@ class Settings:
             check_between(key, getattr(self, key), low, high)
         for key in _POSITIVE:
             check_between(key, getattr(self, key), 0.0, above=True)
+        check_flag("orthogonal", self.orthogonal)
         self._check_shrinking()
         check_names(self.names, self.features)
 
@@ -103,6 +123,11 @@ class Settings:
                     f"steps too large: {key}={getattr(self, key)} with lam={self.lam}, "
                     f"alpha={self.alpha}; allowed: {key} lam (1 - alpha) <= 1"
                 )
+
+    @property
+    def additive(self) -> bool:
+        """Whether the kernel is one of fields that are not negative."""
+        return self.kernel in ADDITIVE_KERNELS
 
     @classmethod
     def restore(cls, saved: Mapping[str, Any]) -> Self:

@@ -7,6 +7,7 @@ import numpy as np
 from river.base import Classifier
 
 from anabranch.errors import ConfigurationError, SampleError
+from anabranch.features.additive import ADDITIVE_KERNELS
 from anabranch.kernels.checks import LIMIT
 from anabranch.learners import DSVOR
 from anabranch.protocol import Array
@@ -36,10 +37,10 @@ class DSVORClassifier(Classifier):
     Parameters
     ----------
     ranks : labels from lowest to highest; any other label is refused then
-    kernel : "gaussian" or "linear"
+    kernel : as in `DSVOR`; those of values that are not negative need `standardise=False`
     gamma : of exp(-gamma |x - y|^2); by default 1/K, K the features of the first sample
         learned, and never changed later
-    dimension : random features of the Gaussian kernel; by default max(200, 10 K)
+    dimension : as in `DSVOR`, by the features of the first sample learned
     alpha, lam, step, decay, floor, cache, averaging, serve, seed : as in `DSVOR`
     standardise : use running z-scores; False where a scaler stands before it in a pipeline
 
@@ -89,6 +90,11 @@ class DSVORClassifier(Classifier):
         if ranks is not None and not 2 <= len(self._rank_of) == len(self._labels):
             raise ConfigurationError(
                 f"ranks = {self._labels!r} is no order; allowed: two or more different labels"
+            )
+        if standardise and kernel in ADDITIVE_KERNELS:
+            raise ConfigurationError(
+                f"values would be negative: kernel={kernel!r} with standardise=True; "
+                "allowed: standardise=False"
             )
         self._column: dict[Any, int] = {}
         self._names: list[str] = []

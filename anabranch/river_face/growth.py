@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from anabranch.features.spectra import SPECTRA
 from anabranch.learners import DSVOR
 from anabranch.protocol import Array, State
 
@@ -15,15 +16,17 @@ def grow_features(learner: DSVOR, names: Sequence[str], places: Array) -> DSVOR:
     """Give the learner the features `names`, its own standing at `places` among them.
 
     The predictions of samples without the new features stay as they are: frequencies are
-    drawn by name, and the linear kernel's new weights are zero. The learner must be one that
-    takes standardised samples (`scaling="none"`).
+    drawn by name, and where a field has weights of its own, new ones are zero. The learner
+    must be one that takes standardised samples (`scaling="none"`).
     """
     state, config = _open(learner)
     config |= {"features": len(names), "names": list(names)}
-    if config["kernel"] == "linear":
-        config["dimension"] = len(names)
-        state["w"] = _spread(state["w"], len(names), places)
-        kept = _spread(state["cache"][:, :-1], len(names), places)
+    if config["kernel"] not in SPECTRA:
+        each = config["dimension"] // learner.features
+        config["dimension"] = each * len(names)
+        columns = (places[:, None] * each + np.arange(each)).reshape(-1)
+        state["w"] = _spread(state["w"], config["dimension"], columns)
+        kept = _spread(state["cache"][:, :-1], config["dimension"], columns)
         state["cache"] = np.hstack([kept, state["cache"][:, -1:]])
     state["mean"] = state["M2"] = np.zeros(len(names))
     return DSVOR.restore(state)

@@ -216,6 +216,26 @@ def test_wrong_settings_are_refused_at_once(options: dict[str, Any]) -> None:
         DSVORClassifier(**options)
 
 
+def test_a_late_field_of_an_additive_kernel_is_as_if_it_had_been_zero() -> None:
+    X, y = stream(300)
+    X = np.abs(X)
+    X[:150, 2:] = 0.0
+    names = ["a", "b", "c", "d"]
+    model = DSVORClassifier(
+        ranks=[1, 2, 3], kernel="chi-squared", dimension=10, gamma=0.1, standardise=False, cache=3
+    )
+    block = DSVOR(
+        4, 3, kernel="chi-squared", dimension=20, gamma=0.1, scaling="none", names=names, cache=3
+    )
+    for i, (x, label) in enumerate(rows(X, y, names)):
+        known = x if i >= 150 else {name: x[name] for name in "ab"}
+        assert model.predict_one(known) == block.predict(X[i : i + 1])[0]
+        model.learn_one(known, label)
+        block.learn(X[i : i + 1], y[i : i + 1])
+    with pytest.raises(ConfigurationError, match="allowed: standardise=False"):
+        DSVORClassifier(kernel="hellinger")
+
+
 def test_pickle_and_clone_in_mid_stream() -> None:
     X, y = stream(60)
     pairs = rows(X, y, ["a", "b", "c", "d"])

@@ -1,0 +1,152 @@
+"""Rounds of batch dSVOR over all nodes of a network at once, in single or double precision."""
+
+import numpy as np
+from numba import njit
+
+from anabranch.kernels.dsvor import DECAY, L1, L2, STEP
+from anabranch.kernels.dsvor_lanes import ROWS, add_row, add_rows, dot_row, dot_rows
+from anabranch.kernels.ordinal import project
+from anabranch.protocol import Array
+
+__all__ = ["network_rounds", "send"]
+
+_LEAST = 1e-30
+"""Taken off each weight at least: what decays would else end as numbers slow to multiply."""
+
+
+@njit(cache=True, nogil=True)
+def _slopes(work: Array, ranks: Array, theta: Array, P: int, gradient: Array) -> None:
+    """Sum the hinges' derivatives by f = w'z, of rows whose f is in work[0], into work[1].
+
+    A threshold from the rank on wants f <= b - 1, one below it f >= b + 1. Without
+    branches: which way a margin falls cannot be foreseen.
+    """
+    zero, one = theta.dtype.type(0.0), theta.dtype.type(1.0)
+    f, totals, tally = work[0], work[1], work[2]
+    for r in range(ROWS):
+        totals[r] = zero
+    for q in range(P, theta.size):
+        b, below = theta[q], np.int32(q - P + 1)
+        for r in range(ROWS):
+            margin = f[r] - b
+            up, down = one if margin > -one else zero, -one if margin < one else zero
+            h = down if ranks[r] > below else up
+            totals[r] += h
+            tally[r] = h
+        gradient[q] -= ((tally[0] + tally[1]) + (tally[2] + tally[3])) + (
+            (tally[4] + tally[5]) + (tally[6] + tally[7])
+        )
+
+
+@njit(cache=True, nogil=True)
+def _slope_of_row(f: float, rank: int, theta: Array, P: int, gradient: Array) -> float:
+    """As `_slopes`, of one row."""
+    zero, one = theta.dtype.type(0.0), theta.dtype.type(1.0)
+    total = zero
+    for q in range(P, theta.size):
+        margin = f - theta[q]
+        up, down = one if margin > -one else zero, -one if margin < one else zero
+        h = down if rank > q - P + 1 else up
+        total += h
+        gradient[q] -= h
+    return total  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def _gradient(
+    flat: Array, ranks: Array, start: int, end: int, theta: Array, P: int, work: Array,
+    gradient: Array,
+) -> None:  # fmt: skip
+    """Sum over rows start..end of the hinges' subgradients; one pass over the features."""
+    gradient[:] = theta.dtype.type(0.0)
+    r = start
+    while r + ROWS <= end:
+        dot_rows(flat, r * P, P, theta, work[0])
+        _slopes(work, ranks[r:], theta, P, gradient)
+        add_rows(flat, r * P, P, gradient, work[1])
+        r += ROWS
+    while r < end:
+        dot_row(flat, r * P, P, theta, work[0])
+        work[1, 0] = _slope_of_row(work[0, 0], ranks[r], theta, P, gradient)
+        add_row(flat, r * P, P, gradient, work[1])
+        r += 1
+
+
+@njit(cache=True, nogil=True)
+def send(theta: Array, P: int, share: float, sent: Array) -> None:
+    """sent = theta, with weights below share max|w| as zeros."""
+    kind = theta.dtype.type
+    most = kind(0.0)
+    for j in range(P):
+        most = max(most, abs(theta[j]))
+    cut = kind(share) * most
+    for j in range(P):
+        sent[j] = kind(0.0) if abs(theta[j]) < cut else theta[j]
+    for j in range(P, theta.size):
+        sent[j] = theta[j]
+
+
+@njit(cache=True, nogil=True)
+def _mix(theta: Array, own: float, sent: Array, indices: Array, weights: Array) -> None:
+    """theta = own theta + sum_n c_n sent_n, over the neighbours; thresholds stay in order."""
+    for j in range(theta.size):
+        theta[j] *= own
+    for n in range(indices.size):
+        other, weight = sent[indices[n]], weights[n]
+        for j in range(theta.size):
+            theta[j] += weight * other[j]
+
+
+@njit(cache=True, nogil=True)
+def _adapt(
+    theta: Array, P: int, gradient: Array, eta: float, factor: float, l2: float, l1: float
+) -> None:
+    """w = soft(w (1 - eta l2) - eta factor g, eta l1); b -= eta factor g, in order."""
+    kind = theta.dtype.type
+    keep, scale, cut = kind(1.0 - eta * l2), kind(eta * factor), kind(max(eta * l1, _LEAST))
+    zero = kind(0.0)
+    for j in range(P):
+        value = theta[j] * keep - scale * gradient[j]
+        above, below = value - cut, value + cut
+        theta[j] = (above if above > zero else zero) + (below if below < zero else zero)
+    for j in range(P, theta.size):
+        theta[j] -= scale * gradient[j]
+    project(theta, P)
+
+
+@njit(cache=True, nogil=True)
+def network_rounds(
+    Z: Array, ranks: Array, starts: Array, ahead: Array, theta: Array, sent: Array, sizes: Array,
+    own: Array, indptr: Array, indices: Array, weights: Array, settings: Array, share: float,
+    first: int, last: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    """Perform rounds first..last for nodes begin..end: combine, then a subgradient step.
+
+    What is sent in round t lies in sent[t % 2], and sizes[t % 2], so nodes may be dealt to
+    threads where these meet after each round.
+
+    Parameters
+    ----------
+    Z (N, P), ranks (N,), starts (M + 1,) : rows, those of node m from starts[m] on
+    ahead (M,) : steps node m had taken before round 0; -1: it takes none
+    theta (M, P + Q - 1) : parameters; sent (2, ...) likewise; sizes (2, M) float64
+    own (M,), indptr, indices, weights : combination weights, the neighbours' as CSR
+    settings : as for online dSVOR; share : what is pruned, of max|w|
+    """
+    P, kind, flat = Z.shape[1], theta.dtype.type, Z.reshape(-1)
+    gradient, work = np.empty(theta.shape[1], theta.dtype), np.empty((3, ROWS), theta.dtype)
+    for t in range(first, last):
+        now, after = t % 2, (t + 1) % 2
+        for m in range(begin, end):
+            i, j, mine = indptr[m], indptr[m + 1], theta[m]
+            _mix(mine, kind(own[m]), sent[now], indices[i:j], weights[i:j])
+            size = own[m] * sizes[now, m]
+            for n in range(i, j):
+                size += weights[n] * sizes[now, indices[n]]
+            sizes[after, m] = size
+            if ahead[m] >= 0:
+                _gradient(flat, ranks, starts[m], starts[m + 1], mine, P, work, gradient)
+                eta = settings[STEP] / (1.0 + settings[DECAY] * (t + ahead[m]))
+                factor = 1.0 / size if size > 0.0 else 1.0
+                _adapt(mine, P, gradient, eta, factor, settings[L2], settings[L1])
+            send(mine, P, share, sent[after, m])
