@@ -39,7 +39,8 @@ def choose_attributes(
             f"source.label_list is set, but {path} is ARFF, whose labels have an attribute each:"
             " name them as source.labels"
         )
-    chosen = choose_features([attribute.name for attribute in attributes], form, path)
+    columns = [attribute.name for attribute in attributes]
+    chosen = choose_features(columns, form, f"the header of {path}")
     wanted = {*chosen, *form.label_columns}
     for name, kind, _ in attributes:
         if name in wanted and kind not in ("number", "flag"):

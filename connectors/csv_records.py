@@ -8,13 +8,15 @@ from anabranch.errors import ConfigurationError, nearest
 from connectors.label_names import LabelNames, split_names
 from connectors.records import RecordFormat, Row
 from connectors.shapes import uses
-from connectors.template import CSV, FEATURE, LABELS, TEXT, Template
+from connectors.template import CSV, FEATURE, LABELS, TEXT, WORDS, Template
 from connectors.values import BadRecord, flag, identity, label, node, number, shown
 
-__all__ = ["CsvCodec", "choose_features", "read_header"]
+__all__ = ["CsvCodec", "choose_features", "read_header", "split_fields"]
+
+csv.field_size_limit(1 << 30)  # the length of a record is what is bounded
 
 
-def read_header(line: bytes, path: str) -> tuple[str, ...]:
+def read_header(line: bytes, path: str, separator: str = ",") -> tuple[str, ...]:
     """Read the column names of a header line.
 
     Raises
@@ -27,8 +29,8 @@ def read_header(line: bytes, path: str) -> tuple[str, ...]:
     """
     try:
         text = line.decode("utf-8")
-        names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-    except (UnicodeDecodeError, csv.Error) as error:
+        names = [name.strip() for name in split_fields(text, separator, spaces=True)]
+    except (UnicodeDecodeError, csv.Error, StopIteration) as error:
         raise ConfigurationError(f"the header of {path} cannot be read: {error}") from None
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -36,31 +38,34 @@ def read_header(line: bytes, path: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def choose_features(columns: Sequence[str], form: RecordFormat, path: str) -> tuple[str, ...]:
+def choose_features(columns: Sequence[str], form: RecordFormat, place: str) -> tuple[str, ...]:
     """Give the features' names: those asked for, or every column that is not special.
+
+    None where features are made of texts. `place` is what names the columns, in words.
 
     Raises
     ------
     ConfigurationError
-        The header lacks a column that the format names, or has no feature at all.
+        A column is not there that the format names, or there is no feature at all.
     """
     label = "labels" if form.flags else "label"
     for key, names in ((label, form.label_columns), ("node", form.place_columns)):
-        _check_columns(key, names, columns, path)
-    _check_columns("features", form.features or (), columns, path)
+        _check_columns(key, names, columns, place)
+    _check_columns("text", form.text, columns, place)
+    _check_columns("features", form.features or (), columns, place)
+    if form.text:
+        return ()
     chosen = form.features or tuple(name for name in columns if name not in form.special)
     if not chosen:
-        raise ConfigurationError(
-            f"the header of {path} has no feature: its columns are {', '.join(columns)}"
-        )
+        raise ConfigurationError(f"{place} has no feature: its columns are {', '.join(columns)}")
     return chosen
 
 
-def _check_columns(key: str, names: Sequence[str], columns: Sequence[str], path: str) -> None:
+def _check_columns(key: str, names: Sequence[str], columns: Sequence[str], place: str) -> None:
     for name in names:
         if name not in columns:
             raise ConfigurationError(
-                f"source.{key} names {name!r}, which the header of {path} does not have"
+                f"source.{key} names {name!r}, which {place} does not have"
                 + nearest(name, list(columns))
             )
 
@@ -82,7 +87,7 @@ class CsvCodec:
     def __init__(self, columns: Sequence[str], features: Sequence[str], form: RecordFormat) -> None:
         self._columns = tuple(columns)
         self._form = form
-        self._at = [self._columns.index(name) for name in features]
+        self._at = [self._columns.index(name) for name in (*features, *form.text)]
         self._names = tuple(features)
         self._labels = [self._columns.index(name) for name in form.label_columns]
         self._node = None if form.node_column is None else self._columns.index(form.node_column)
@@ -91,7 +96,7 @@ class CsvCodec:
         self._read_names = LabelNames(form)
         absent: list[frozenset[int]] = [frozenset()]
         if form.id_from is not None:
-            absent += [LABELS, frozenset((FEATURE,))]
+            absent += [LABELS, frozenset((FEATURE, WORDS))]
         self._templates = [self._template(kinds) for kinds in absent]
 
     @property
@@ -105,26 +110,31 @@ class CsvCodec:
         for column, name in enumerate(self._columns):
             kind, slot = self._uses.get(name, (TEXT, 0))
             if column > 0:
-                texts[-1] += b","
+                texts[-1] += self._form.separator.encode()
             if kind not in absent:
                 kinds.append(kind)
                 slots.append(slot)
                 texts.append(b"")
-        return Template.of(texts, kinds, slots, CSV)
+        return Template.of(texts, kinds, slots, CSV, self._form.separator)
 
     def parse(self, line: bytes) -> Row:
         """Read one line, without its line end; see `Codec.parse`."""
         fields = self._split(line)
         kind = self._kind(fields)
-        features = [0.0] * len(self._at)
-        if kind != stream.LABEL:
-            pairs = zip(self._at, self._names, strict=True)
-            features = [number(fields[at], name) for at, name in pairs]
+        features = self._features(fields, kind)
         truth = self._truth(fields) if kind != stream.SAMPLE else float("nan")
         name, id = self._text(fields, self._node), self._text(fields, self._id)
         if id is not None:
             id = identity(id, f"field {shown(self._form.id_column)}")
         return Row(features, truth, None if name is None else node(name, self._form), id, kind)
+
+    def _features(self, fields: list[str], kind: int) -> Sequence[float] | str:
+        if self._form.text:
+            return " ".join(fields[at] for at in self._at)
+        if kind == stream.LABEL:
+            return [0.0] * len(self._at)
+        pairs = zip(self._at, self._names, strict=True)
+        return [number(fields[at], name) for at, name in pairs]
 
     def _kind(self, fields: list[str]) -> int:
         if self._form.id_from is None:
@@ -161,7 +171,7 @@ class CsvCodec:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise BadRecord("bad_encoding", f"the record is not UTF-8: {error}") from None
-        fields = _fields(text)
+        fields = _fields(text, self._form.separator)
         wanted = len(self._columns)
         if len(fields) < wanted:
             raise BadRecord(
@@ -178,12 +188,28 @@ class CsvCodec:
         return fields
 
 
-def _fields(text: str) -> list[str]:
+def _fields(text: str, separator: str) -> list[str]:
     if "\r" in text or "\0" in text:
         raise BadRecord("malformed", f"a control character in the record {shown(text)}")
-    if '"' not in text:
-        return text.split(",")
     try:
-        return next(csv.reader([text], strict=True))
+        return split_fields(text, separator)
     except (csv.Error, StopIteration) as error:
         raise BadRecord("malformed", f"not a CSV record ({error}): {shown(text)}") from None
+
+
+def split_fields(text: str, separator: str, *, spaces: bool = False) -> list[str]:
+    r"""Split a line at tabs, or at other separators outside quotes.
+
+    With `spaces` these may be before quotes, and bad quotes are let pass.
+
+    Raises
+    ------
+    csv.Error
+        The quotes are not CSV's.
+
+    >>> split_fields('a;"b;c"', ";"), split_fields('a\t"b', "\t")
+    (['a', 'b;c'], ['a', '"b'])
+    """
+    if separator == "\t" or '"' not in text:
+        return text.split(separator)
+    return next(csv.reader([text], delimiter=separator, skipinitialspace=spaces, strict=not spaces))

@@ -49,6 +49,7 @@ class FilePartition(TickPartition):
         format: FileFormat,
         form: RecordFormat,
         features: tuple[str, ...],
+        width: int,
         rows_per_tick: int,
         split: tuple[int, ...] | None,
         state: PartState | None,
@@ -56,7 +57,7 @@ class FilePartition(TickPartition):
     ) -> None:
         super().__init__(partition, rows_per_tick, state)
         self._path, self._format, self._form = path, format, form
-        self._features, self._follow = features, follow
+        self._features, self._width, self._follow = features, width, follow
         self._held = held_records(split)
         self._origin = Origin(path, partition)
         self._reader = BlockReader(path, form.max_record, follow=follow)
@@ -103,7 +104,7 @@ class FilePartition(TickPartition):
         empty = reader.ended and not reader.data and reader.failure is None
         if empty and reader.offset == 0:
             return False
-        self._parser = RecordParser(form, len(self._features), codec, self._origin)
+        self._parser = RecordParser(form, self._width, codec, self._origin)
         self._offset = reader.offset
         return True
 
@@ -115,8 +116,7 @@ class FilePartition(TickPartition):
             return self._finish()
         self.phase = "end"
         header = self._format == "arff" and self._reader.offset > 0  # one that does not end
-        width = len(self._features)
-        return lone_letter(self._origin, self._form, width, self._path, header=header)
+        return lone_letter(self._origin, self._form, self._width, self._path, header=header)
 
     def _pending(self) -> int:
         return sum(rows.records for rows in self._parts)
@@ -136,7 +136,7 @@ class FilePartition(TickPartition):
             pending += rows.records
 
     def _complete(self) -> Block:
-        rows = join_rows(self._parts, self._form, len(self._features))
+        rows = join_rows(self._parts, self._form, self._width)
         block = rows.block(self.partition, self.record // self.rows_per_tick, self._held)
         self._parts = []
         if self._parser is not None:
@@ -153,12 +153,11 @@ class FilePartition(TickPartition):
             raw = reader.data[reader.at :]
             at = self.record + self._pending()
             letter = self._origin.dead("unreadable", reader.failure, at, raw)
-            none = join_rows([], self._form, len(self._features))
+            none = join_rows([], self._form, self._width)
             self._parts.append(replace(none, dead=(letter,), records=1))
         if self.record == 0 and not self._parts:
             header = self._format == "arff" or (self._format == "csv" and self._form.header)
-            width = len(self._features)
-            return lone_letter(self._origin, self._form, width, self._path, header=header)
+            return lone_letter(self._origin, self._form, self._width, self._path, header=header)
         return self._complete() if self._parts else None
 
     @override

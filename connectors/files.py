@@ -11,7 +11,7 @@ from typing_extensions import override
 from anabranch.errors import ConfigurationError, nearest
 from anabranch.stream import Block, End
 from connectors.file_partition import FilePartition, PartState
-from connectors.layout import FILE_FORMATS, FileFormat, find_features
+from connectors.layout import FILE_FORMATS, FileFormat, check_format, find_features
 from connectors.records import RecordFormat
 from connectors.shuffled_partition import ShuffledPartition
 
@@ -68,12 +68,12 @@ def name_partitions(paths: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class FileSource(FixedPartitionedSource[Block | End, PartState]):
-    """Records of CSV, JSON Lines or ARFF files, plain or (by the suffix .gz) packed.
+    """Records of CSV, JSON Lines, ARFF or svmlight files, plain or (by the suffix .gz) packed.
 
     Each file is one partition, named by its file name. Tick t of it holds the records
     [t rows_per_tick, (t + 1) rows_per_tick), good and bad, whatever the size of the blocks that
-    were read. Blank lines are no records, nor are comments of ARFF. Resuming continues at the
-    next tick, exactly.
+    were read. Blank lines are no records, nor are comments of ARFF and svmlight. Resuming
+    continues at the next tick, exactly.
 
     A followed file never ends; its last tick waits until it is full, for as long as it takes,
     and so does a last line without its newline: what a tick holds never depends on timing.
@@ -81,7 +81,7 @@ class FileSource(FixedPartitionedSource[Block | End, PartState]):
     Attributes
     ----------
     paths : the files
-    format : "csv", "jsonl" or "arff"
+    format : "csv", "jsonl", "arff" or "svmlight"
     records : what a record is
     rows_per_tick : records in a tick
     follow : read on when a (plain) file grows
@@ -89,7 +89,8 @@ class FileSource(FixedPartitionedSource[Block | End, PartState]):
         numbers in the file. Keeps 24 bytes a record in memory, not the records.
     split : numbers of the records to hold back, for a source of one file; see `read_split`
     partitions : names of the partitions, sorted
-    features : names of X's columns; () when every file is empty and none was named
+    features : names of X's columns; () when every file is empty and none was named, or where
+        columns are made of texts or have indices
 
     Raises
     ------
@@ -128,6 +129,7 @@ No such file or directory
         if self.format not in FILE_FORMATS:
             hint = nearest(self.format, list(FILE_FORMATS))
             raise ConfigurationError(f"source.format is {self.format!r}{hint}")
+        check_format(self.format, self.records)
         if self.rows_per_tick < 1:
             raise ConfigurationError(
                 f"source.rows_per_tick is {self.rows_per_tick}: allowed is 1 and up"
@@ -169,11 +171,16 @@ No such file or directory
                     f" {', '.join(chosen)} against {', '.join(found)}"
                 )
             chosen, first = chosen or found, first or path
-        if not chosen and self.follow:
+        if not chosen and self.follow and self.records.width is None:
             raise ConfigurationError(
                 "source.features must be named: the files to follow do not say yet what it is"
             )
         return chosen or ()
+
+    @property
+    def width(self) -> int:
+        """Number of X's columns; 0 when nothing tells it."""
+        return self.records.width or len(self.features)
 
     @override
     def list_parts(self) -> list[str]:
@@ -189,6 +196,7 @@ No such file or directory
             "format": self.format,
             "form": self.records,
             "features": self.features,
+            "width": self.width,
             "rows_per_tick": self.rows_per_tick,
             "split": self.split,
             "state": resume_state,

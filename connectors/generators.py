@@ -1,7 +1,7 @@
 """Streams that are computed, as a source."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from bytewax.inputs import FixedPartitionedSource
@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from anabranch.errors import ConfigurationError
 from anabranch.protocol import Array, freeze
+from anabranch.sparse import SparseRows, freeze_rows
 from anabranch.stream import Block, End
 from connectors.partition import PartState, TickPartition
 
@@ -31,8 +32,11 @@ class Stream(Protocol):
         """Number of ranks."""
         ...
 
-    def block(self, start: int, count: int) -> tuple[Array, Array]:
-        """Give the samples from a position on: X (count, features) and y (count,)."""
+    def block(self, start: int, count: int) -> tuple[Any, Array]:
+        """Give the samples from a position on: X (count, features) and y (count,).
+
+        X is an array or `SparseRows`.
+        """
         ...
 
 
@@ -46,10 +50,11 @@ class GeneratorPartition(TickPartition):
         start: int,
         rows: int | None,
         rows_per_tick: int,
+        sparse: bool,
         state: PartState | None,
     ) -> None:
         super().__init__(partition, rows_per_tick, state)
-        self._stream, self._start, self._rows = stream, start, rows
+        self._stream, self._start, self._rows, self._sparse = stream, start, rows, sparse
 
     @override
     def read_tick(self) -> Block | None:
@@ -59,12 +64,19 @@ class GeneratorPartition(TickPartition):
         if count <= 0:
             self.phase = "end"
             return None
-        X, y = self._stream.block(self._start + self.record, count)
-        X, y = np.ascontiguousarray(X, np.float64), np.asarray(y, np.float64)
+        X, y = self._computed(count)
         positions = np.arange(self.record, self.record + count, dtype=np.int64)
         tick = self.record // self.rows_per_tick
         self.record += count
-        return Block(self.partition, tick, freeze(X), freeze(y), freeze(positions), records=count)
+        return Block(self.partition, tick, X, y, freeze(positions), records=count)
+
+    def _computed(self, count: int) -> tuple[Any, Array]:
+        X, y = self._stream.block(self._start + self.record, count)
+        if not isinstance(X, SparseRows):
+            X = np.ascontiguousarray(X, np.float64)
+        elif not self._sparse:
+            X = X.toarray()
+        return freeze_rows(X), freeze(np.asarray(y, np.float64))
 
     @override
     def snapshot(self) -> PartState:
@@ -81,8 +93,9 @@ class GeneratorSource(FixedPartitionedSource[Block | End, PartState]):
     count : number of partitions
     rows : samples in all, spread evenly, the first partitions one more; None never ends
     rows_per_tick : samples in a partition's tick
+    sparse : sparse rows stay so; else they become arrays
     partitions : names of the partitions, sorted
-    features : x1, x2, ... for X's columns
+    features : x1, x2, ... for X's columns; () where the stream makes texts
 
     Raises
     ------
@@ -98,6 +111,7 @@ class GeneratorSource(FixedPartitionedSource[Block | End, PartState]):
     count: int
     rows: int | None
     rows_per_tick: int
+    sparse: bool = False
     partitions: tuple[str, ...] = field(init=False, compare=False)
     features: tuple[str, ...] = field(init=False, compare=False)
 
@@ -112,7 +126,8 @@ class GeneratorSource(FixedPartitionedSource[Block | End, PartState]):
         digits = len(str(self.count - 1))
         names = tuple(f"part{number:0{digits}d}" for number in range(self.count))
         object.__setattr__(self, "partitions", names)
-        columns = tuple(f"x{number + 1}" for number in range(self.stream.features))
+        named = 0 if hasattr(self.stream, "hasher") else self.stream.features
+        columns = tuple(f"x{number + 1}" for number in range(named))
         object.__setattr__(self, "features", columns)
 
     @override
@@ -128,5 +143,6 @@ class GeneratorSource(FixedPartitionedSource[Block | End, PartState]):
         if self.rows is not None:
             share = self.rows // self.count + (number < self.rows % self.count)
         return GeneratorPartition(
-            self.stream, for_part, number * STRIDE, share, self.rows_per_tick, resume_state
-        )
+            self.stream, for_part, number * STRIDE, share, self.rows_per_tick, self.sparse,
+            resume_state,
+        )  # fmt: skip

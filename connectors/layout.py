@@ -1,6 +1,6 @@
 """From a file's beginning to the features of a source and the codec of the file."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from anabranch.errors import ConfigurationError
 from connectors.arff_header import read_attributes
@@ -9,20 +9,53 @@ from connectors.csv_records import CsvCodec, choose_features, read_header
 from connectors.json_records import JsonCodec, infer_features
 from connectors.reader import BlockReader
 from connectors.records import Codec, RecordFormat
+from connectors.svmlight_records import SvmlightCodec
 
-__all__ = ["FILE_FORMATS", "FileFormat", "find_features", "open_codec"]
+__all__ = ["FILE_FORMATS", "FileFormat", "check_format", "find_features", "open_codec"]
 
-FileFormat = Literal["csv", "jsonl", "arff"]
-FILE_FORMATS: tuple[FileFormat, ...] = ("csv", "jsonl", "arff")
+FileFormat = Literal["csv", "jsonl", "arff", "svmlight"]
+FILE_FORMATS: tuple[FileFormat, ...] = get_args(FileFormat)
 _RECORDS_TRIED = 100
 
 
 def read_columns(reader: BlockReader, form: RecordFormat, path: str) -> tuple[str, ...] | None:
     """Read or make up a CSV file's columns; None when its header is not there (yet)."""
     if not form.header:
-        return (*(form.features or ()), *form.special)
+        return form.columns or (*form.inputs, *form.special)
     line = reader.read_line()
-    return None if line is None else read_header(line, path)
+    return None if line is None else read_header(line, path, form.separator)
+
+
+def _place(form: RecordFormat, path: str) -> str:
+    """Say what names the columns of CSV."""
+    return f"the header of {path}" if form.header else "source.columns"
+
+
+def check_format(format: FileFormat, form: RecordFormat) -> None:
+    """Refuse what files of a format do not have.
+
+    Raises
+    ------
+    ConfigurationError
+        There are texts where none can be, or indices where none can be, or none where they must.
+    """
+    if form.text and format in ("arff", "svmlight"):
+        raise ConfigurationError(
+            f"source.text is set and source.kind is {format!r}: texts are allowed in 'csv' and"
+            " 'jsonl'"
+        )
+    if (form.sparse_width is None) == (format == "svmlight"):
+        given = "missing" if form.sparse_width is None else str(form.sparse_width)
+        raise ConfigurationError(
+            f"source.sparse_width is {given} and source.kind is {format!r}: records of 'svmlight'"
+            " need the number of their features, those of other files have none"
+        )
+    if format == "svmlight" and (form.task == "multilabel" or form.node_field is not None):
+        key = "labels" if form.task == "multilabel" else "node"
+        raise ConfigurationError(
+            f"source.{key} names fields and source.kind is 'svmlight', whose records have one label"
+            " and no other field"
+        )
 
 
 def find_features(path: str, format: FileFormat, form: RecordFormat) -> tuple[str, ...] | None:
@@ -45,7 +78,9 @@ def find_features(path: str, format: FileFormat, form: RecordFormat) -> tuple[st
             return None if attributes is None else choose_attributes(attributes, form, path)
         if format == "csv":
             columns = read_columns(reader, form, path)
-            return None if columns is None else choose_features(columns, form, path)
+            return None if columns is None else choose_features(columns, form, _place(form, path))
+        if form.width is not None:
+            return ()
         return form.features or _try_records(reader, form)
     finally:
         reader.close()
@@ -80,10 +115,12 @@ def open_codec(
         return JsonCodec(features, form)
     if format == "arff":
         return _open_arff(reader, form, features, path)
+    if format == "svmlight":
+        return SvmlightCodec(form)
     columns = read_columns(reader, form, path)
     if columns is None:
         return None
-    _check_features(choose_features(columns, form, path), features, path)
+    _check_features(choose_features(columns, form, _place(form, path)), features, path)
     return CsvCodec(columns, features, form)
 
 

@@ -6,7 +6,7 @@ from anabranch.errors import ConfigurationError, nearest
 from connectors.csv_records import CsvCodec
 from connectors.json_records import JsonCodec, infer_features
 from connectors.msgpack_records import MsgpackCodec, infer_packed_features
-from connectors.objects import sparse_names
+from connectors.objects import width_names
 from connectors.records import Codec, RecordFormat
 
 __all__ = ["MESSAGE_FORMATS", "MessageFormat", "infer_message_features", "named_features",
@@ -38,9 +38,7 @@ def named_features(form: RecordFormat, format: MessageFormat) -> tuple[str, ...]
         raise ConfigurationError(
             f"source.columns is set and source.format is {format!r}: only csv messages have columns"
         )
-    if form.sparse_width is not None:
-        return sparse_names(form.sparse_width)
-    return form.features
+    return form.features if form.width is None else width_names(form)
 
 
 def _csv_features(form: RecordFormat) -> tuple[str, ...]:
@@ -49,14 +47,16 @@ def _csv_features(form: RecordFormat) -> tuple[str, ...]:
             "source.sparse_width is set and source.format is 'csv': sparse messages are allowed as"
             " 'json' and 'msgpack'"
         )
-    if form.columns is None and form.features is None:
+    if form.columns is None and not form.inputs:
         raise ConfigurationError(
             "source.columns and source.features are missing: csv messages have no header, so one"
             " of them must be named"
         )
     columns = form.columns or ()
     if columns:
-        _check_columns(columns, (*(form.features or ()), *form.special))
+        _check_columns(columns, (*form.inputs, *form.special))
+    if form.text:
+        return ()
     chosen = form.features or tuple(name for name in columns if name not in form.special)
     if not chosen:
         raise ConfigurationError(
@@ -101,8 +101,8 @@ def open_message_codec(
     features: tuple[str, ...], form: RecordFormat, format: MessageFormat
 ) -> Codec:
     """Make the codec of a topic's messages. Raises as `named_features` does."""
-    named = named_features(form, format)
+    named_features(form, format)
     if format == "csv":
-        columns = form.columns or (*(named or ()), *form.special)
+        columns = form.columns or (*form.inputs, *form.special)
         return CsvCodec(columns, features, form)
     return JsonCodec(features, form) if format == "json" else MsgpackCodec(features, form)

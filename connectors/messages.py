@@ -1,20 +1,22 @@
 """Messages of a topic to rows and dead letters: in bulk where they are regular, else one by one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from anabranch import stream
 from anabranch.protocol import Array, freeze
+from anabranch.sparse import freeze_rows
 from anabranch.stream import Apart, DeadLetter
-from connectors.label_names import LabelLists, NewLabels, empty_labels, label_columns
+from connectors.label_names import LabelLists, NewLabels, label_columns
+from connectors.message_batch import Batch
 from connectors.message_layout import MessageFormat, open_message_codec
-from connectors.message_names import Headers, MessageNames, Refusal
+from connectors.message_names import Headers, MessageNames
 from connectors.names import NodeNames
 from connectors.records import Codec, RecordFormat
 from connectors.rows import Origin, Rows, join_rows
-from connectors.scan import scan_messages
+from connectors.scan import SETS_AT, scan_messages
 from connectors.template import (
     CSV,
     FEATURE,
@@ -24,6 +26,7 @@ from connectors.template import (
     NAMES,
     NODE,
     VALUES,
+    WORDS,
     Template,
 )
 from connectors.values import LONGEST_ID, BadRecord
@@ -34,23 +37,8 @@ _LEARN = 4
 """Shapes learned in one call at most; each costs a pass over what is still to read."""
 _AT_ONCE = 10_000
 """Messages read in one go: their values are copied into one text."""
+_INPUTS = frozenset((FEATURE, VALUES, WORDS))
 _BLANKS = b" \t\r\n"
-
-
-@dataclass(slots=True)
-class _Batch:
-    """Messages on their way to rows."""
-
-    values: list[bytes]
-    X: Array
-    y: Array
-    kinds: Array
-    nodes: list[str | None]
-    ids: list[str | None]
-    sets: list[tuple[str, ...] | None]
-    dead: dict[int, Refusal]
-    data: bytes = b""
-    bounds: Array = field(default_factory=lambda: np.zeros(1, np.int64))
 
 
 class MessageParser:
@@ -86,11 +74,11 @@ class MessageParser:
         fast: bool = True,
     ) -> None:
         self._form = form
-        self._width = form.sparse_width or len(features)
+        self._width = form.width or len(features)
         self._codec: Codec = open_message_codec(tuple(features), form, format)
         self._origin = origin
         self._fast = fast
-        self._text = format != "msgpack"
+        self._format = format
         self._names = NodeNames(form)
         self._outside = MessageNames(form, self._names)
         self._lists = LabelLists(form)
@@ -121,7 +109,7 @@ class MessageParser:
             parts.append(self._rows(batch, offsets[some], times[some], letters))
         return join_rows(parts, self._form, self._width)
 
-    def _bound(self, batch: _Batch, new: NewLabels, first: int, block: int) -> None:
+    def _bound(self, batch: Batch, new: NewLabels, first: int, block: int) -> None:
         for row, names in enumerate(batch.sets):
             if (first + row) % block == 0:
                 new.clear()
@@ -131,7 +119,7 @@ class MessageParser:
 
     def _letters(
         self,
-        batch: _Batch,
+        batch: Batch,
         offsets: Sequence[int],
         keys: Sequence[bytes | None],
         headers: Sequence[Headers],
@@ -147,13 +135,14 @@ class MessageParser:
 
     def _rows(
         self,
-        batch: _Batch,
+        batch: Batch,
         offsets: Sequence[int],
         times: Sequence[int],
         letters: tuple[DeadLetter, ...],
     ) -> Rows:
-        arrays = [batch.X, batch.y, np.array(offsets, np.int64), np.array(times, np.int64)]
+        arrays = [batch.y, np.array(offsets, np.int64), np.array(times, np.int64)]
         kinds, nodes, ids, sets = batch.kinds, batch.nodes, batch.ids, batch.sets
+        keep: Any = slice(None)
         if letters:
             keep = np.ones(len(offsets), dtype=np.bool_)
             keep[list(batch.dead)] = False
@@ -162,8 +151,9 @@ class MessageParser:
             nodes, ids = ([part[row] for row in rows] if part else part for part in (nodes, ids))
             sets = [sets[row] for row in rows] if sets else sets
         if self._form.label_list and not self._form.grows:
-            arrays[1] = label_columns(sets, self._form.labels)
-        X, y, positions, clock = map(freeze, arrays)
+            arrays[0] = label_columns(sets, self._form.labels)
+        y, positions, clock = map(freeze, arrays)
+        X = freeze_rows(batch.inputs.rows(keep))
         apart = None
         if self._form.apart:
             apart = Apart(freeze(kinds), [id or "" for id in ids], clock)
@@ -171,45 +161,28 @@ class MessageParser:
         grown = sets if self._form.grows else None
         return Rows(X, y, positions, named, letters, len(offsets), clock, apart, grown)
 
-    def _read(self, values: list[bytes]) -> _Batch:
-        count = len(values)
-        batch = _Batch(
-            values,
-            np.empty((count, self._width)),
-            empty_labels(self._form, count),
-            np.zeros(count, np.uint8),
-            [None] * count if self._form.named else [],
-            [None] * count if self._form.apart else [],
-            [None] * count if self._form.label_list else [],
-            {},
+    def _read(self, values: list[bytes]) -> Batch:
+        batch, rows = (
+            Batch.of(values, self._form, self._width, self._format),
+            np.arange(len(values)),
         )
-        rows = np.arange(count)
         if self._fast:
-            self._join(batch)
             for _ in range(_LEARN):  # every odd message may be the first of many like it
                 rows = self._read_odd(batch, self._read_regular(batch, rows), 1)
-        self._read_odd(batch, rows, count)
+        self._read_odd(batch, rows, len(values))
         return batch
 
-    def _join(self, batch: _Batch) -> None:
-        values, longest = batch.values, self._form.max_record
-        sizes = np.fromiter(map(len, values), np.int64, len(values))
-        if len(sizes) and sizes.max() > longest:
-            values = [value if len(value) <= longest else b"" for value in values]
-            sizes = np.where(sizes > longest, 0, sizes)
-        batch.data = b"".join(values)
-        batch.bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-
-    def _read_regular(self, batch: _Batch, rows: Array) -> Array:
+    def _read_regular(self, batch: Batch, rows: Array) -> Array:
         """Read what has a known shape; give the other rows."""
         if len(rows) == 0:
             return rows
         data, count = np.frombuffer(batch.data, np.uint8), len(batch.values)
-        limits = (self._form.ranks or 0, self._form.max_record)
+        limits = (self._form.ranks or 0, self._form.max_record, self._width)
         y = batch.y.reshape(count, -1) if batch.y.ndim == 1 else batch.y
-        names, odd = np.empty((count, 6), np.int64), np.empty(count, bool)
+        names, odd, bounds = batch.names, np.empty(count, bool), batch.bounds
+        outputs = (batch.X, y, names, odd, batch.store)
         for template in self._codec.templates:
-            scan_messages(data, batch.bounds, rows, template.form, limits, batch.X, y, names, odd)
+            scan_messages(data, bounds, rows, template.form, limits, *outputs)
             self._take_names(batch, rows, template.has, names, odd)
             if NAMES in template.has:
                 self._take_sets(batch, rows, template, names, odd)
@@ -222,7 +195,7 @@ class MessageParser:
         return rows
 
     def _take_names(
-        self, batch: _Batch, rows: Array, has: frozenset[int], names: Array, odd: Array
+        self, batch: Batch, rows: Array, has: frozenset[int], names: Array, odd: Array
     ) -> None:
         """Read nodes and ids in the values; what is not plain becomes odd."""
         good, data = rows[~odd[rows]], batch.data
@@ -239,12 +212,14 @@ class MessageParser:
                 batch.ids[row] = data[begin:end].decode() if end >= 0 else str(begin)
 
     def _take_sets(
-        self, batch: _Batch, rows: Array, template: Template, names: Array, odd: Array
+        self, batch: Batch, rows: Array, template: Template, names: Array, odd: Array
     ) -> None:
         """Read lists of labels' names; what is not plain becomes odd."""
         good, grammar = rows[~odd[rows]], template.grammar
-        features = FEATURE in template.has or VALUES in template.has
-        for row, (begin, end) in zip(good.tolist(), names[good, 4:].tolist(), strict=True):
+        features = bool(_INPUTS & template.has)
+        for row, (begin, end) in zip(
+            good.tolist(), names[good, SETS_AT : SETS_AT + 2].tolist(), strict=True
+        ):
             found = self._lists.find(batch.data[begin:end], grammar)
             batch.sets[row] = found
             # an empty field of CSV beside features is a label that is to come
@@ -252,15 +227,16 @@ class MessageParser:
             if found is None or to_come:
                 odd[row], batch.sets[row] = True, None
 
-    def _tell_apart(self, batch: _Batch, rows: Array, has: frozenset[int]) -> None:
-        if FEATURE not in has and VALUES not in has:
-            batch.kinds[rows], batch.X[rows] = stream.LABEL, 0.0
+    def _tell_apart(self, batch: Batch, rows: Array, has: frozenset[int]) -> None:
+        if not _INPUTS & has:
+            batch.kinds[rows] = stream.LABEL
+            batch.inputs.clear(rows)
         elif not LABELS & has:
             batch.kinds[rows], batch.y[rows] = stream.SAMPLE, np.nan
         else:
             batch.kinds[rows] = stream.WHOLE
 
-    def _read_odd(self, batch: _Batch, rows: Array, most: int) -> Array:
+    def _read_odd(self, batch: Batch, rows: Array, most: int) -> Array:
         """Read rows one by one until `most` were good; give the rows after these."""
         for done, row in enumerate(rows.tolist()):
             try:
@@ -273,16 +249,17 @@ class MessageParser:
                 return rows[done + 1 :]
         return rows[:0]
 
-    def _read_one(self, batch: _Batch, row: int) -> None:
+    def _read_one(self, batch: Batch, row: int) -> None:
         value = batch.values[row]
         if len(value) > self._form.max_record:
             raise BadRecord("too_long", f"longer than max_record ({self._form.max_record} bytes)")
-        if self._text:
+        if self._format != "msgpack":
             value = value.strip(_BLANKS)
         if not value:
             raise BadRecord("empty_record", "the message has no value, or a blank one")
         record = self._codec.parse(value)
-        batch.X[row], batch.kinds[row] = record.features, record.kind
+        batch.inputs.put(row, record.features)
+        batch.kinds[row] = record.kind
         if isinstance(record.label, tuple):
             batch.sets[row] = record.label
         else:

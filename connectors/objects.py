@@ -21,10 +21,12 @@ from connectors.values import (
     whole_text,
 )
 
-__all__ = ["ObjectReader", "name_features", "sparse_names"]
+__all__ = ["ObjectReader", "name_features", "sparse_names", "width_names"]
 
 _EXACT = float(1 << 53)
 _FLOATS = {float}
+Features = Sequence[float] | Array | str | tuple[Array, Array]
+"""See `Row`."""
 
 
 def sparse_names(width: int) -> tuple[str, ...]:
@@ -36,6 +38,12 @@ def sparse_names(width: int) -> tuple[str, ...]:
     return tuple(f"x{i}" for i in range(width))
 
 
+def width_names(form: RecordFormat) -> tuple[str, ...]:
+    """Name the columns of a format that has a width: none, but of sparse features as arrays."""
+    sparse = form.sparse_width is not None and not form.sparse
+    return sparse_names(form.sparse_width or 0) if sparse else ()
+
+
 def name_features(record: Any, form: RecordFormat) -> tuple[str, ...] | None:
     """Name the features after a decoded record: an object's keys, or x1.. for an array.
 
@@ -44,8 +52,8 @@ def name_features(record: Any, form: RecordFormat) -> tuple[str, ...] | None:
     >>> name_features({"a": 1, "y": 2.0, "b": 3}, RecordFormat())
     ('a', 'b')
     """
-    if form.sparse_width is not None:
-        return sparse_names(form.sparse_width)
+    if form.width is not None:
+        return width_names(form)
     if isinstance(record, dict):
         names = tuple(key for key in record if isinstance(key, str) and key not in form.special)
     elif isinstance(record, list):
@@ -73,9 +81,9 @@ class ObjectReader:
     def __init__(self, features: Sequence[str], form: RecordFormat) -> None:
         self._form = form
         self._width = form.sparse_width or len(features)
-        self.inputs = tuple(features) if form.sparse_width is None else form.sparse_fields
+        self.inputs = tuple(features) if form.width is None else form.inputs
         self.order = (*self.inputs, *form.special)
-        self._open = form.features is not None or form.sparse_width is not None
+        self._open = form.features is not None or form.width is not None
         self._known = frozenset(self.order)
         self._names = LabelNames(form)
 
@@ -93,7 +101,7 @@ class ObjectReader:
             raise BadRecord("malformed", f"{shown(record)} is neither an object nor an array")
         kind = self._kind(record)
         self._check_keys(record, kind)
-        features = self._features(record) if kind != LABEL else [0.0] * self._width
+        features = self._features(record) if kind != LABEL else self._nothing()
         truth = self._truth(record) if kind != SAMPLE else float("nan")
         return Row(features, truth, self._node(record), self._id(record), kind)
 
@@ -128,25 +136,48 @@ class ObjectReader:
                     "extra_field", f"field {shown(extra[0])} is not a field of these records"
                 )
 
-    def _features(self, record: dict[str, Any]) -> Sequence[float] | Array:
+    def _features(self, record: dict[str, Any]) -> Features:
+        values = [record[name] for name in self.inputs]
+        if self._form.text:
+            return " ".join(map(_text, values, self.inputs))
         if self._form.sparse_width is not None:
-            return self._scatter(*(record[name] for name in self.inputs))
-        return _numbers([record[name] for name in self.inputs], self.inputs)
+            places, numbers = self._pairs(*values)
+            return (
+                self._sorted(places, numbers)
+                if self._form.sparse
+                else self._scatter(places, numbers)
+            )
+        return _numbers(values, self.inputs)
 
-    def _scatter(self, indices: Any, values: Any) -> Array:
+    def _nothing(self) -> Features:
+        """Give the features of a label alone."""
+        if self._form.text:
+            return ""
+        return self._sorted([], []) if self._form.sparse else [0.0] * self._width
+
+    def _sorted(self, places: list[int], values: list[float]) -> tuple[Array, Array]:
+        order = sorted(range(len(places)), key=places.__getitem__)
+        indices = np.array([places[i] for i in order], np.uint32)
+        return indices, np.array([values[i] for i in order], np.float64)
+
+    def _scatter(self, places: list[int], values: list[float]) -> Array:
         """Put values at their indices of a row of zeros."""
+        row = np.zeros(self._width)
+        row[places] = values
+        return row
+
+    def _pairs(self, indices: Any, values: Any) -> tuple[list[int], list[float]]:
         for name, part in zip(self.inputs, (indices, values), strict=True):
             if not isinstance(part, list):
                 raise BadRecord("malformed", f"field {shown(name)} is {shown(part)}, not an array")
         if len(indices) != len(values):
             raise BadRecord("wrong_length", f"{len(indices)} indices and {len(values)} values")
-        row, name = np.zeros(self._width), self.inputs[0]
+        name = self.inputs[0]
         places = [_index(value, self._width, name) for value in indices]
         if len(set(places)) < len(places):
             twice = next(place for place in places if places.count(place) > 1)
             raise BadRecord("bad_index", f"field {shown(name)} holds {twice} twice")
-        row[places] = _numbers(values, [self.inputs[1]] * len(values))
-        return row
+        return places, _numbers(values, [self.inputs[1]] * len(values))
 
     def _truth(self, record: dict[str, Any]) -> float | Sequence[float] | tuple[str, ...]:
         if self._form.flags:
@@ -205,6 +236,12 @@ def _number(value: Any, name: str) -> float:
     if isinstance(value, str):
         _refuse_text(value, name)
     raise BadRecord("not_numeric", f"field {shown(name)} is {shown(value)}, not a number")
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise BadRecord("not_text", f"field {shown(name)} is {shown(value)}, not a text")
+    return value
 
 
 def _index(value: Any, width: int, name: str) -> int:

@@ -1,22 +1,28 @@
 """Buffers of text to rows and dead letters: the fast path, and the careful one behind it."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from anabranch.errors import ConfigurationError
 from anabranch.protocol import Array
 from anabranch.stream import RAW_LIMIT, DeadLetter
+from connectors.inputs import Columns, Inputs, Pairs, Texts, name_columns, no_pairs
 from connectors.label_names import LabelLists, NewLabels, empty_labels, label_columns
 from connectors.names import NodeNames
+from connectors.pairs import Store, new_store
 from connectors.records import Codec, RecordFormat
 from connectors.rows import Origin, Rows
-from connectors.scan import scan
-from connectors.template import CSV, Template
+from connectors.scan import SETS_AT, scan
+from connectors.template import CSV, JSON, Template
 from connectors.values import BadRecord
 
 __all__ = ["RecordParser"]
 
+_SHORTEST_PAIR = 4
+"""Bytes of a pair of svmlight, at least, with the blank before it."""
+_NO_PAIRS = no_pairs()
 _NOTHING = Template.of([b""], [], [], CSV)
 
 
@@ -24,20 +30,13 @@ _NOTHING = Template.of([b""], [], [], CSV)
 class _Scanned:
     """What `scan` found in one buffer, as views of its outputs."""
 
-    X: Array
+    inputs: Inputs
     y: Array
     names: Array
     lines: Array
     odd: Array
     keys: list[str | None] = field(default_factory=list)
     sets: list[tuple[str, ...] | None] = field(default_factory=list)
-
-    def rows(self, keep: Array) -> "_Scanned":
-        """Give the rows that are to be kept."""
-        keys = [name for name, kept in zip(self.keys, keep, strict=False) if kept]
-        sets = [names for names, kept in zip(self.sets, keep, strict=False) if kept]
-        spans, lines = self.names[keep], self.lines[keep]
-        return _Scanned(self.X[keep], self.y[keep], spans, lines, self.odd[keep], keys, sets)
 
 
 class RecordParser:
@@ -46,7 +45,7 @@ class RecordParser:
     Raises
     ------
     ConfigurationError
-        The format looks for nodes, ids or sparse features where only messages have them.
+        The format looks for nodes or ids where only messages have them.
     """
 
     def __init__(
@@ -57,13 +56,9 @@ class RecordParser:
                 f"source.node from a {form.node_from} and source.id {form.id_from!r} are for"
                 " messages: the records of a file name their nodes in a field and have labels"
             )
-        if form.sparse_width is not None:
-            raise ConfigurationError(
-                f"source.sparse_width is {form.sparse_width}: lists of indices are for messages;"
-                " allowed in files is ARFF, whose records may be sparse"
-            )
         self._form = form
-        self._width = width
+        self._columns = 0 if form.width is not None else width
+        self._spans = name_columns(form)
         self._codec = codec
         self._origin = origin
         self._fast = fast
@@ -108,37 +103,53 @@ class RecordParser:
             self._bound(found, dead, self._new)
         positions = positions[:count]
         if not dead:
-            return self._rows(found, positions, count), stop
+            return self._rows(found, positions, slice(None), ()), stop
         letters = tuple(
             self._letter(data, found, row, int(positions[row]), *dead[row]) for row in sorted(dead)
         )
         keep = np.ones(count, dtype=np.bool_)
         keep[list(dead)] = False
-        return self._rows(found.rows(keep), positions[keep], count, letters), stop
+        return self._rows(found, positions, keep, letters), stop
 
     def _rows(
-        self, found: _Scanned, positions: Array, count: int, dead: tuple[DeadLetter, ...] = ()
+        self, found: _Scanned, positions: Array, keep: Any, dead: tuple[DeadLetter, ...]
     ) -> Rows:
-        keys = [name or "" for name in found.keys] if self._named else None
-        y, sets = found.y, found.sets if self._form.grows else None
-        if self._lists is not None and sets is None:
-            y = label_columns(found.sets, self._form.labels)
-        return Rows(found.X, y, positions, keys, dead, count, sets=sets)
+        rows = range(len(found.y)) if isinstance(keep, slice) else np.flatnonzero(keep).tolist()
+        keys = [found.keys[row] or "" for row in rows] if self._named else None
+        y = found.y[keep]
+        sets = None if self._lists is None else [found.sets[row] for row in rows]
+        if sets is not None and not self._form.grows:
+            y, sets = label_columns(sets, self._form.labels), None
+        X = found.inputs.rows(keep)
+        return Rows(X, y, positions[keep], keys, dead, len(found.y), sets=sets)
 
     def _scan(self, data: bytes, at: int, last: bool, most: int) -> tuple[_Scanned, int]:
+        width = self._columns
         # a record with this many values is hardly shorter: no room is made for more
-        room = min(most, (len(data) - at) // (2 * self._width + 2) + 1)
-        X, y = np.empty((room, self._width)), empty_labels(self._form, room)
-        names = np.zeros((room, 6 if self._lists is not None else 2), np.int64)
+        room = min(most, (len(data) - at) // (2 * width + 2) + 1)
+        X, y = np.empty((room, width)), empty_labels(self._form, room)
+        names = np.zeros((room, self._spans), np.int64)
+        store = self._store(len(data) - at)
         lines, odd = np.empty((room, 2), np.int64), np.empty(room, np.bool_)
         templates = self._codec.templates if self._fast else ()
         form = (templates[0] if templates else _NOTHING).form
         limits = (self._form.ranks or 0, self._form.max_record, room, self._codec.comment)
         text, columns = np.frombuffer(data, np.uint8), y.reshape(room, -1) if y.ndim == 1 else y
-        count, stop = scan(text, at, last, form, limits, X, columns, names, lines, odd)
+        count, stop = scan(text, at, last, form, limits, X, columns, names, lines, odd, store)
         if 2 * count < room:  # do not keep the room alive
             X, y = X[:count].copy(), y[:count].copy()
-        return _Scanned(X[:count], y[:count], names[:count], lines[:count], odd[:count]), stop
+        inputs = self._inputs(data, X[:count], names[:count], store, form[4])
+        return _Scanned(inputs, y[:count], names[:count], lines[:count], odd[:count]), stop
+
+    def _store(self, size: int) -> Store:
+        if self._form.sparse_width is None:
+            return _NO_PAIRS
+        return new_store(size // _SHORTEST_PAIR + 1)
+
+    def _inputs(self, data: bytes, X: Array, names: Array, store: Store, grammar: int) -> Inputs:
+        if self._form.text:
+            return Texts(self._form, data, names, escapes=grammar == JSON)
+        return Columns(X) if self._form.width is None else Pairs(self._form, store, names)
 
     def _look_up(self, data: bytes, found: _Scanned) -> None:
         """Name the nodes of plain rows; a row with an unknown one becomes odd."""
@@ -154,7 +165,7 @@ class RecordParser:
         if found.odd.all():
             return
         grammar = self._codec.templates[0].grammar
-        for row, (begin, end) in enumerate(found.names[:, 4:].tolist()):
+        for row, (begin, end) in enumerate(found.names[:, SETS_AT : SETS_AT + 2].tolist()):
             if not found.odd[row]:
                 found.sets[row] = lists.find(data[begin:end], grammar)
                 found.odd[row] = found.sets[row] is None
@@ -187,7 +198,7 @@ class RecordParser:
         if len(line) > self._form.max_record:
             raise BadRecord("too_long", f"longer than max_record ({self._form.max_record} bytes)")
         record = self._codec.parse(line)
-        found.X[row] = record.features
+        found.inputs.put(row, record.features)
         if isinstance(record.label, tuple):
             found.sets[row] = record.label
         else:

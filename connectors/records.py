@@ -1,13 +1,14 @@
 """What a record is: the format of a source's records, and the reasons to refuse one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
-from anabranch.errors import AnabranchError, ConfigurationError
-from anabranch.labels import named
+from anabranch.errors import AnabranchError
+from anabranch.features.hashing import TextHasher
 from anabranch.protocol import Array, Task
 from anabranch.stream import WHOLE
+from connectors.format_checks import check_format
 from connectors.template import Template
 
 __all__ = ["REASONS", "Codec", "RecordFormat", "Row", "SourceError"]
@@ -16,6 +17,7 @@ REASONS = {
     "malformed": "not a record of this format at all",
     "missing_field": "a field is absent, empty or null",
     "extra_field": "there are more fields than the header or the features name",
+    "not_text": "a field that holds a text has something else",
     "not_numeric": "a feature is text, a truth value, a list or an object",
     "not_finite": "a feature is NaN",
     "infinite": "a feature is infinite, or too large for a 64-bit float",
@@ -44,10 +46,11 @@ class SourceError(AnabranchError):
 class Row(NamedTuple):
     """One good record; a sample without its label has NaN, a label alone no features.
 
+    `features` holds a number a column, a text, or as a tuple sorted indices and their values.
     Of a set of labels `label` holds 0 and 1 a column, or as a tuple the names.
     """
 
-    features: Sequence[float] | Array
+    features: Sequence[float] | Array | str | tuple[Array, Array]
     label: float | Sequence[float] | tuple[str, ...]
     node: str | None = None
     id: str | None = None
@@ -94,11 +97,11 @@ class RecordFormat:
     ranks : labels must be whole numbers 1..ranks; None takes any finite label
     task : "ordinal", "regression" or "multilabel"
     nodes : the names that nodes may have; None takes any
-    header : CSV files begin with a header; without one the columns are the features and the
-        special ones, in this order
+    header : CSV files begin with a header
     max_record : longest record in bytes, without its line end; longer ones become dead letters
     node_from : what names the node: "field", or of a message "key" or "header"
-    columns : the columns of CSV messages; None: the features and the special ones, in this order
+    columns : the columns of CSV messages and of CSV files without a header; None: the features,
+        or texts, and the special ones, in this order
     sparse_width : records hold indices (from 0) and values of the features that are not zero,
         and rows are this wide; None: every feature is a field
     sparse_fields : the names of the indices' and the values' field
@@ -137,111 +140,26 @@ class RecordFormat:
     label_separator: str = ";"
     new_labels: Literal["grow", "ignore", "refuse"] = "refuse"
     max_labels: int = 10_000
+    separator: str = ","
+    text: tuple[str, ...] = ()
+    hasher: TextHasher = field(default_factory=TextHasher)
+    index_base: int = 1
+    sparse: bool = False
 
     def __post_init__(self) -> None:
-        if self.ranks is not None and self.ranks < 2:
-            raise ConfigurationError(
-                f"source.ranks is {self.ranks}: allowed are 2 and more, or none"
-            )
-        if self.task not in ("ordinal", "regression", "multilabel"):
-            raise ConfigurationError(
-                f"source.task is {self.task!r}: allowed are 'ordinal', 'regression' and"
-                " 'multilabel'"
-            )
-        if self.max_record < 1:
-            raise ConfigurationError(f"source.max_record is {self.max_record}: allowed is 1 and up")
-        if self.task == "multilabel":
-            self._check_labels()
-            self._check_lists()
-        elif self.labels or self.label_list:
-            key = "labels" if self.labels else "label_list"
-            raise ConfigurationError(
-                f"source.{key} is set, but a learner of task {self.task!r} learns one label a"
-                " sample: allowed with task 'multilabel'"
-            )
-        self._check_places()
-        self._check_sparse()
-        self._check_columns()
-
-    def _check_labels(self) -> None:
-        if self.ranks is not None:
-            raise ConfigurationError(
-                f"source.ranks is {self.ranks} and source.task 'multilabel': labels of a set are"
-                " 0 or 1; allowed is none"
-            )
-        if self.new_labels not in ("grow", "ignore", "refuse"):
-            raise ConfigurationError(
-                f"source.new_labels is {self.new_labels!r}: allowed are 'grow', 'ignore', 'refuse'"
-            )
-        if self.new_labels != "refuse" and not self.label_list:
-            raise ConfigurationError(
-                f"source.new_labels is {self.new_labels!r}, but columns hold no new labels: allowed"
-                " with source.label_list"
-            )
-        if not self.labels and self.new_labels != "grow":
-            raise ConfigurationError(
-                "source.labels is empty: name the labels, or set source.label_list and"
-                " source.new_labels 'grow'"
-            )
-        named(self.labels)
-
-    def _check_lists(self) -> None:
-        if not self.label_separator:
-            raise ConfigurationError("source.label_separator is '': allowed is any other text")
-        if self.max_labels < 1:
-            raise ConfigurationError(f"source.max_labels is {self.max_labels}: allowed is 1 and up")
-
-    def _check_places(self) -> None:
-        if self.node_from not in ("field", "key", "header"):
-            raise ConfigurationError(
-                f"source.node is from {self.node_from!r}: allowed are 'field', 'key' and 'header'"
-            )
-        if self.node_from == "header" and not self.node_field:
-            raise ConfigurationError("source.node is 'header:': name the header after the colon")
-        if self.node_from == "key" and self.node_field:
-            raise ConfigurationError(
-                f"source.node is 'key' and names {self.node_field!r}: a message has one key"
-            )
-        place, _, name = (self.id_from or "key").partition(":")
-        if self.id_from not in (None, "key") and (place not in ("header", "field") or not name):
-            raise ConfigurationError(
-                f"source.id is {self.id_from!r}: allowed are 'key', 'header:NAME', 'field:NAME'"
-            )
-
-    def _check_sparse(self) -> None:
-        if self.sparse_width is None:
-            return
-        if self.sparse_width < 1:
-            raise ConfigurationError(
-                f"source.sparse_width is {self.sparse_width}: allowed is 1 and up"
-            )
-        if self.features is not None:
-            raise ConfigurationError(
-                "source.features and source.sparse_width exclude each other: sparse features"
-                " have numbers, not names"
-            )
-
-    def _check_columns(self) -> None:
-        if self.features == ():
-            raise ConfigurationError("source.features is empty: name at least one, or leave it out")
-        if not self.header and self.features is None:
-            raise ConfigurationError(
-                "source.header is false but source.features is not given: without a header the"
-                " features must be named"
-            )
-        names = [*self.inputs, *self.special]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ConfigurationError(
-                f"source.features, source.{'labels' if self.flags else 'label'}, source.node and"
-                f" source.id name {twice[0]!r} more than once: a column is either a feature, a"
-                " label, the node or the id"
-            )
+        check_format(self)
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The fields that X is made of, as far as they are named."""
-        return self.features or (() if self.sparse_width is None else self.sparse_fields)
+        if self.sparse_width is not None:
+            return self.sparse_fields
+        return self.text or self.features or ()
+
+    @property
+    def width(self) -> int | None:
+        """The number of X's columns where they have no names of their own, else None."""
+        return self.hasher.features if self.text else self.sparse_width
 
     @property
     def named(self) -> bool:

@@ -1,11 +1,15 @@
 """Records that were read: the good ones as arrays, the bad ones as dead letters."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from anabranch.protocol import Array, freeze
+from anabranch.sparse import freeze_rows
+from anabranch.sparse import join_rows as join_features
 from anabranch.stream import RAW_LIMIT, Apart, Block, DeadLetter
+from connectors.inputs import no_rows
 from connectors.label_names import empty_labels, label_columns, occurring
 from connectors.records import RecordFormat
 
@@ -32,11 +36,12 @@ class Origin:
 class Rows:
     """Records in the order they were read: the good ones as arrays, the bad ones apart.
 
+    X is an array or `SparseRows`.
     Where labels grow, `sets` holds the names of each row's (None: still to come), and y has no
     columns: which there are is known when a block is whole.
     """
 
-    X: Array
+    X: Any
     y: Array
     positions: Array
     keys: list[str] | None
@@ -55,7 +60,7 @@ class Rows:
         if held is not None:
             mask = freeze(np.isin(self.positions, held))
         return Block(
-            partition, tick, freeze(self.X), freeze(y), freeze(self.positions), self.keys,
+            partition, tick, freeze_rows(self.X), freeze(y), freeze(self.positions), self.keys,
             mask if mask is not None and mask.any() else None, self.dead, self.records,
             None if self.times is None else freeze(self.times), self.apart, labels,
         )  # fmt: skip
@@ -67,12 +72,12 @@ def join_rows(parts: list[Rows], form: RecordFormat, width: int) -> Rows:
         return parts[0]
     if not parts:
         nobody: list[str] | None = [] if form.named else None
-        X, y, none = np.empty((0, width)), empty_labels(form, 0), np.empty(0, np.int64)
-        return Rows(X, y, none, nobody, sets=[] if form.grows else None)
+        y, none = empty_labels(form, 0), np.empty(0, np.int64)
+        return Rows(no_rows(form, width), y, none, nobody, sets=[] if form.grows else None)
     keys = [name for part in parts for name in part.keys or ()]
     sets = [names for part in parts for names in part.sets or ()]
     return Rows(
-        np.concatenate([part.X for part in parts]),
+        join_features([part.X for part in parts]),
         np.concatenate([part.y for part in parts]),
         np.concatenate([part.positions for part in parts]),
         keys if form.named else None,

@@ -12,6 +12,7 @@ from connectors.template import (
     NAMES,
     NODE,
     VALUES,
+    WORDS,
     Template,
 )
 
@@ -29,6 +30,7 @@ def uses(features: Sequence[str], form: RecordFormat) -> dict[str, tuple[int, in
     found = {name: (FEATURE, slot) for slot, name in enumerate(features)}
     if form.sparse_width is not None:
         found = dict(zip(form.sparse_fields, ((INDICES, 0), (VALUES, 0)), strict=True))
+    found |= {name: (WORDS, slot) for slot, name in enumerate(form.text)}
     kind = NAMES if form.label_list else FLAG if form.flags else LABEL
     found |= {name: (kind, slot) for slot, name in enumerate(form.label_columns)}
     if form.node_column is not None:

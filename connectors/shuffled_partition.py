@@ -14,6 +14,7 @@ from typing_extensions import override
 from anabranch.protocol import Array
 from anabranch.stream import Block
 from connectors.file_partition import held_records, lone_letter
+from connectors.inputs import no_pairs
 from connectors.layout import FileFormat, open_codec
 from connectors.parser import RecordParser
 from connectors.partition import PartState, TickPartition
@@ -45,7 +46,7 @@ def index_records(
     names, lines = np.empty((_AT_ONCE, 2), np.int64), np.empty((_AT_ONCE, 2), np.int64)
     while True:
         limits = (0, longest, _AT_ONCE, comment)
-        count, at = scan(text, at, last, form, limits, X, y, names, lines, odd)
+        count, at = scan(text, at, last, form, limits, X, y, names, lines, odd, no_pairs())
         if count == 0:
             return np.concatenate([np.empty((0, 2), np.int64), *found])
         found.append(lines[:count].copy())
@@ -66,13 +67,14 @@ class ShuffledPartition(TickPartition):
         format: FileFormat,
         form: RecordFormat,
         features: tuple[str, ...],
+        width: int,
         rows_per_tick: int,
         split: tuple[int, ...] | None,
         state: PartState | None,
         seed: int,
     ) -> None:
         super().__init__(partition, rows_per_tick, state, seed)
-        self._path, self._form, self._width = path, form, len(features)
+        self._path, self._form, self._width = path, form, width
         self._held = held_records(split)
         self._origin = Origin(path, partition)
         self._data: bytes | mmap.mmap = b""

@@ -3,13 +3,27 @@
 from anabranch.protocol import Array
 from connectors.kernel import kernel
 
-__all__ = ["blank", "letter_end", "plain_text", "skip_spaces", "trim", "whole_number"]
+__all__ = [
+    "blank", "letter_end", "plain_text", "quoted_text", "skip_padding", "skip_spaces", "trim",
+    "whole_number",
+]  # fmt: skip
+
+_TAB = 9
 
 
 @kernel
 def skip_spaces(data: Array, at: int, end: int) -> int:
     """Give the position after spaces and tabs."""
     while at < end and (data[at] == 32 or data[at] == 9):
+        at += 1
+    return at
+
+
+@kernel
+def skip_padding(data: Array, at: int, end: int, separator: int) -> int:
+    """Give the position after spaces, and tabs where these do not separate."""
+    other = 32 if separator == _TAB else _TAB
+    while at < end and (data[at] == 32 or data[at] == other):
         at += 1
     return at
 
@@ -60,19 +74,39 @@ def _escape_end(data: Array, at: int, end: int) -> int:
 
 
 @kernel
-def plain_text(data: Array, at: int, end: int, json: bool, escapes: bool) -> int:
+def plain_text(
+    data: Array, at: int, end: int, json: bool, escapes: bool, separator: int = 44
+) -> int:
     """Give the end of a text value; -1 when it needs a careful reading."""
     while 0 <= at < end:
         byte = data[at]
-        if byte == 34:
+        if byte == 34 and (json or separator != _TAB):
             return at if json else -1
-        if not json and (byte == 44 or byte == 10 or byte == 13):
+        if not json and (byte == separator or byte == 10 or byte == 13):
             return at
-        if byte < 32 or (json and byte == 92 and not escapes):
+        if (byte < 32 and (json or byte != _TAB)) or (json and byte == 92 and not escapes):
             return -1
         escape = json and byte == 92
         at = _escape_end(data, at + 1, end) if escape else letter_end(data, at, end)
     return -1 if json else at
+
+
+@kernel
+def quoted_text(data: Array, at: int, end: int) -> int:
+    """Give where the quote is that ends a text of CSV; -1 when it needs a careful reading.
+
+    Two quotes that stand for one stay in it.
+    """
+    while 0 <= at < end:
+        byte = data[at]
+        if byte == 34:
+            if at + 1 == end or data[at + 1] != 34:
+                return at
+            at += 1
+        if byte < 32 and byte != _TAB:
+            return -1
+        at = letter_end(data, at, end)
+    return -1
 
 
 @kernel

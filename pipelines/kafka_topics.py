@@ -18,6 +18,7 @@ from connectors.kafka import (
     Progress,
     Record,
     SinkProgress,
+    alarm_records,
     dead_letter_records,
     encode_letter,
     prediction_records,
@@ -74,13 +75,14 @@ class KafkaTopics:
             progress=self._samples,
         )
         begins = {name: one.first_tick for name, one in ranges.items() if one.first_tick}
-        return JobSource(blocks, blocks.partitions, features, begins)
+        return JobSource(blocks, blocks.partitions, features, begins, source.columns_in_all)
 
     def sink(self, kind: str, topic: str) -> KafkaSink[Any]:
-        """Give the sink of a topic for predictions, scores or dead_letters."""
+        """Give the sink of a topic for predictions, scores, alarms or dead_letters."""
         encoders: dict[str, Encode] = {
             "predictions": prediction_records,
             "scores": score_records,
+            "alarms": alarm_records,
             "dead_letters": partial(dead_letter_records, limit=self.positions.limits[topic]),
         }
         return self._sink("kafka", topic, encoders[kind])
@@ -143,6 +145,10 @@ def settings_hash(job: Job, features: tuple[str, ...]) -> str:
     agreed: dict[str, Any] = {section: tables[section] for section in _AGREED}
     agreed |= {"weights": job.network.weights, "seed": job.job.seed, "features": sorted(features)}
     agreed["labels"] = list(job.source.label_names)
+    if job.source.columns_in_all is not None:
+        agreed["columns"] = job.source.columns_in_all
+    if job.source.text or job.source.kind == "reviews":
+        agreed["ngrams"] = job.source.ngrams
     return hashlib.sha256(json.dumps(agreed, sort_keys=True).encode()).hexdigest()[:16]
 
 

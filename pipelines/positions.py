@@ -26,7 +26,7 @@ from connectors.kafka import (
     speaks_for,
     topic_ids,
 )
-from pipelines.config import Connection, Job, Target
+from pipelines.config import OUTPUTS, Connection, Job, Target
 from pipelines.config.wording import show
 from pipelines.records import record_format
 
@@ -79,8 +79,8 @@ def make_topics(job: Job) -> dict[str, int]:
     ConfigurationError
         The brokers do not answer or refuse.
     """
-    outputs = (job.output.predictions, job.output.scores, job.output.dead_letters)
-    targets = [Target.of(text) for text in outputs if text]
+    texts = (getattr(job.output, key) for key in OUTPUTS)
+    targets = [Target.of(text) for text in texts if text]
     own = {target.name: TopicSpec() for target in targets if target.topic}
     limits = _make(settings_of(job.kafka, "kafka"), own) if own else {}
     sites = job.sites
@@ -174,12 +174,12 @@ def _features(job: Job, settings: KafkaSettings, ranges: dict[str, Range]) -> tu
     found = named_features(form, source.format) or infer_topic_features(
         settings, ranges, form, source.format
     )
-    if not found:
+    if not found and source.columns_in_all is None:
         raise ConfigurationError(
             f"source.features is none, and {', '.join(source.topics)} has no record yet that "
             "names them; it must name them"
         )
-    return found
+    return found or ()
 
 
 def _parameters(job: Job) -> dict[str, Range]:

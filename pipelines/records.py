@@ -1,12 +1,23 @@
 """What a job's records look like, as the connectors are told."""
 
-from typing import Literal
+from typing import Any, Literal
 
+from anabranch.features.hashing import TextHasher
 from connectors import RecordFormat
 from pipelines.config import Job
 from pipelines.config.learner import task_of
+from pipelines.config.sparse import sparse_rows
 
-__all__ = ["record_format"]
+__all__ = ["record_format", "record_settings"]
+
+_SAME = (
+    "label", "features", "columns", "header", "separator", "text", "sparse_width", "index_base",
+    "label_list", "label_separator", "new_labels",
+)  # fmt: skip
+"""Keys of [source] that record formats have by the same names."""
+_KEPT = (
+    "text", "text_bits", "ngrams", "separator", "header", "columns", "sparse_width", "index_base",
+)  # fmt: skip
 
 
 def record_format(job: Job) -> RecordFormat:
@@ -17,27 +28,33 @@ def record_format(job: Job) -> RecordFormat:
     ConfigurationError
         Keys of [source] contradict each other.
     """
-    source = job.source
-    place: Literal["field", "key", "header"] = "field"
-    if source.node == "key":
-        place = "key"
-    elif source.node.startswith("header:"):
-        place = "header"
-    task = task_of(job.learner)
+    source, task = job.source, task_of(job.learner)
     named = source.node == "key" or source.node_name is not None
+    same = {key: getattr(source, key) for key in _SAME}
     return RecordFormat(
-        label=source.label,
-        features=source.features,
         node_field=source.node_name,
         ranks=job.learner.ranks if task == "ordinal" else None,
         task=task,
         nodes=frozenset(job.hosted) if named else None,
-        node_from=place,
-        columns=source.columns,
-        sparse_width=source.sparse_width,
+        node_from=_node_place(source.node),
         id_from=source.id,
         labels=source.label_names,
-        label_list=source.label_list,
-        label_separator=source.label_separator,
-        new_labels=source.new_labels,
+        hasher=TextHasher(source.text_bits, source.ngrams),
+        sparse=sparse_rows(job),
+        **same,
     )
+
+
+def _node_place(node: str) -> Literal["field", "key", "header"]:
+    if node.startswith("header:"):
+        return "header"
+    return "key" if node == "key" else "field"
+
+
+def record_settings(job: Job) -> dict[str, Any] | None:
+    """Give what a model's file must tell of records without named features, else None."""
+    source = job.source
+    if source.columns_in_all is None:
+        return None
+    settings = {key: getattr(source, key) for key in _KEPT}
+    return {**settings, "text": ("text",)} if source.kind == "reviews" else settings

@@ -5,7 +5,7 @@ What is here needs the Kafka client (the extra `kafka`).
 
 from connectors.kafka.admin import TopicSpec, ensure_topics, message_limit
 from connectors.kafka.dead_letters import dead_letter_records, decode_dead_letter
-from connectors.kafka.encode import prediction_records, score_records
+from connectors.kafka.encode import alarm_records, prediction_records, score_records
 from connectors.kafka.features import infer_topic_features
 from connectors.kafka.letter_codec import Envelope, encode_letter
 from connectors.kafka.letter_source import LetterSource, Mailbox
@@ -31,6 +31,7 @@ __all__ = [
     "SinkProgress",
     "TopicSpec",
     "added_ranges",
+    "alarm_records",
     "dead_letter_records",
     "decode_dead_letter",
     "encode_letter",

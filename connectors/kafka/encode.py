@@ -12,7 +12,7 @@ from connectors.kafka.place import place_of
 from connectors.kafka.producer import Record
 from connectors.sinks import encode_plain, plain_labels, plain_margins
 
-__all__ = ["prediction_records", "score_records"]
+__all__ = ["alarm_records", "prediction_records", "score_records"]
 
 _JSON = msgspec.json.Encoder()
 
@@ -75,6 +75,16 @@ def score_records(row: Mapping[str, Any]) -> list[Record]:
     """
     node = "*" if row["node"] is None else row["node"]
     key = f"{row['learner']}/{node}/{row['round']}".encode()
+    return [Record(key, encode_plain(row)[:-1], [], None)]
+
+
+def alarm_records(row: Mapping[str, Any]) -> list[Record]:
+    """Make one record of an alarm; its key is "node/partition/at/kind", at of what decided.
+
+    >>> alarm_records({"node": "n0", "kind": "raised", "partition": "a:3", "at": 9})[0].key
+    b'n0/a:3/9/raised'
+    """
+    key = f"{row['node']}/{row['partition']}/{row['at']}/{row['kind']}".encode()
     return [Record(key, encode_plain(row)[:-1], [], None)]
 
 

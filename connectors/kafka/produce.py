@@ -1,4 +1,4 @@
-"""Files as messages: every record of a CSV, ARFF or JSON Lines file is the value of one."""
+"""Files as messages: every record of a file is the value of one."""
 
 import csv
 import json
@@ -14,11 +14,14 @@ import msgspec
 from anabranch.errors import ConfigurationError, nearest
 from connectors.arff_header import Attribute, read_attributes
 from connectors.arff_records import split_record
-from connectors.csv_records import read_header
+from connectors.csv_records import read_header, split_fields
+from connectors.format_checks import SEPARATORS
 from connectors.kafka.producer import Record
 from connectors.reader import open_text
 from connectors.records import SourceError
+from connectors.svmlight_records import read_pairs, split_pairs
 from connectors.values import BadRecord
+from connectors.values import number as read_number
 
 __all__ = ["FORMATS", "BadLine", "FileMessages", "Format"]
 
@@ -26,9 +29,11 @@ Format = Literal["json", "msgpack", "csv"]
 FORMATS: tuple[Format, ...] = ("json", "msgpack", "csv")
 """How values may be written."""
 
-_KINDS = {"csv": "csv", "arff": "arff", "jsonl": "jsonl", "ndjson": "jsonl"}
+_KINDS = {"csv": "csv", "tsv": "csv", "arff": "arff", "jsonl": "jsonl", "ndjson": "jsonl"}
+_KINDS |= dict.fromkeys(("svmlight", "libsvm", "svm"), "svmlight")
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_WIDEST = 1 << 31
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -48,14 +53,18 @@ class FileMessages:
 
     Numbers of a CSV file stay numbers, digit for digit where JSON can write them so; an empty
     field is null, anything else a text. So do those of ARFF, whose sparse records get all their
-    values. Lines of JSON that need no change are not looked into.
+    values; those of svmlight become objects of indices (from 0), values and y. Lines of JSON that
+    need no change are not looked into.
 
     Attributes
     ----------
-    path : .csv (with a header), .arff, .jsonl or .ndjson, plain or .gz
+    path : .csv or .tsv, .arff, .svmlight (.libsvm, .svm), .jsonl or .ndjson, plain or .gz
     format : how values are written; CSV values have no header
     key : the field whose text becomes the message's key
     texts : fields that stay texts though they look like numbers
+    columns : names of a CSV file's fields, where it has no header
+    separator : between a CSV file's fields; a tab in .tsv. With a tab there are no quotes.
+    index_base : the first index in svmlight files
 
     Raises
     ------
@@ -77,8 +86,16 @@ class FileMessages:
     format: Format = "json"
     key: str | None = None
     texts: frozenset[str] = frozenset()
+    columns: tuple[str, ...] | None = None
+    separator: str = ","
+    index_base: int = 1
 
     def __post_init__(self) -> None:
+        if self.separator not in SEPARATORS:
+            raise ConfigurationError(
+                f"--separator is {self.separator!r}; it must be a comma, a semicolon, a bar or a"
+                " tab"
+            )
         for _ in self:  # the first message shows whether the file and its header will do
             break
 
@@ -93,15 +110,19 @@ class FileMessages:
         kind = self.path.removesuffix(".gz").rpartition(".")[2]
         if kind not in _KINDS:
             raise ConfigurationError(
-                f"the file {self.path!r} ends in none of .csv, .arff, .jsonl, .ndjson, plain or .gz"
+                f"the file {self.path!r} ends in none of .{', .'.join(_KINDS)}, plain or .gz"
             )
         lines = _lines(self.path)
         if _KINDS[kind] == "jsonl":
             return self._of_json(lines)
         if _KINDS[kind] == "arff":
             return self._of_table(*_arff_table(lines, self.path))
-        names = read_header(next(lines, (0, b""))[1], self.path)
-        return self._of_table(names, ((number, line, _split(line)) for number, line in lines))
+        if _KINDS[kind] == "svmlight":
+            return self._of_pairs(lines)
+        separator = "\t" if kind == "tsv" else self.separator
+        names = self.columns or read_header(next(lines, (0, b""))[1], self.path, separator)
+        table = ((number, line, _split(line, separator)) for number, line in lines)
+        return self._of_table(names, table)
 
     def _of_table(self, names: Sequence[str], lines: Iterator[_Line]) -> Iterator[Record | BadLine]:
         for option, name in (("--key", self.key), *(("--text", name) for name in self.texts)):
@@ -123,6 +144,23 @@ class FileMessages:
                 key = None if at is None else fields[at].strip().encode()
                 value = line if self.format == "csv" else encode(fields)
                 yield Record(key, value, [], None)
+
+    def _of_pairs(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record | BadLine]:
+        for option, given in (("--key", self.key), ("--text", min(self.texts, default=None))):
+            if given is not None:
+                raise ConfigurationError(f"{option} is {given!r}, but svmlight has no fields")
+        encode = _ENCODERS[self.format]
+        for number, line in lines:
+            text = line.partition(b"#")[0].decode("utf-8", "replace").strip()
+            if not text:
+                continue
+            try:
+                label, tokens = split_pairs(text)
+                indices, values = read_pairs(tokens, self.index_base, _WIDEST)
+                pairs = {"indices": indices.tolist(), "values": values.tolist()}
+                yield Record(None, encode({**pairs, "y": read_number(label, "y")}), [], None)
+            except BadRecord as bad:
+                yield BadLine(f"line {number}: {bad.detail}")
 
     def _of_json(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record | BadLine]:
         plain = self.format == "json" and self.key is None
@@ -155,11 +193,10 @@ def _lines(path: str) -> Iterator[tuple[int, bytes]]:
             raise SourceError(f"the file {path!r} cannot be read further: {error}") from None
 
 
-def _split(line: bytes) -> list[str] | str:
+def _split(line: bytes, separator: str) -> list[str] | str:
     """Split a line of CSV; a text says why it cannot be done."""
     try:
-        text = line.decode("utf-8")
-        return next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
+        return split_fields(line.decode("utf-8"), separator)
     except (UnicodeDecodeError, csv.Error) as error:
         return f"it is no CSV: {error}"
 

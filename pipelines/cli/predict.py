@@ -3,8 +3,9 @@
 import csv
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -13,7 +14,8 @@ import typer
 
 from anabranch.errors import ConfigurationError
 from pipelines.cli.guard import complain
-from pipelines.cli.rows import BadRow, Rows, read_rows
+from pipelines.cli.rows import BadRow, read_rows
+from pipelines.cli.text_rows import rows_of
 
 __all__ = ["predict"]
 
@@ -23,7 +25,13 @@ _TOLD = 20
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file of a node, models/NODE.npz.")],
-    file: Annotated[Path, typer.Argument(help="CSV (with a header) or JSON Lines, plain or .gz.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV (with a header) or JSON Lines, plain or .gz; for models of texts or of "
+            "svmlight files also such a file as they were learned from."
+        ),
+    ],
     out: Annotated[str, typer.Option(help="File to write; - is standard output.")] = "-",
     margins: Annotated[
         bool, typer.Option("--margins", help="Add each prediction's margins, as JSON.")
@@ -42,11 +50,10 @@ def predict(
         raise ConfigurationError(f"--margins: models of {learner.kind} have none; leave it out")
     if lacking := getattr(learner, "lacking", None):
         complain(f"{model}: {lacking}")
-    names = read(model).metadata.get("features")
-    rows = read_rows(file, names, getattr(learner, "features", None))
+    rows, make = _rows(learner, read(model).metadata, file)
     with _output(out) as target:
         target.write("record,prediction,margins\n" if margins else "record,prediction\n")
-        bad = _predict_all(learner, rows, target, margins)
+        bad = _predict_all(learner, rows, make, target, margins)
     if bad:
         complain(f"{bad:,} bad records have no prediction")
 
@@ -64,9 +71,34 @@ def _output(out: str) -> Iterator[IO[str]]:
         raise ConfigurationError(f"--out is {out!r}, which cannot be written: {error}") from None
 
 
-def _predict_all(learner: Any, rows: Rows, target: IO[str], margins: bool) -> int:
+def _rows(
+    learner: Any, metadata: Mapping[str, Any], file: Path
+) -> tuple[Iterator[Any], Callable[[list[Any]], Any]]:
+    """Give the records of a file, and what makes X of some of them."""
     import numpy as np
 
+    from anabranch.protocol import takes_sparse
+
+    records = metadata.get("records")
+    if records is None:
+        width = getattr(learner, "features", None)
+        return read_rows(file, metadata.get("features"), width), partial(np.array, dtype=float)
+    reader = rows_of(records)
+
+    def make(some: list[Any]) -> Any:
+        X = reader.rows(some)
+        return X if takes_sparse(learner) else X.toarray()
+
+    return reader.read(file), make
+
+
+def _predict_all(
+    learner: Any,
+    rows: Iterator[Any],
+    make: Callable[[list[Any]], Any],
+    target: IO[str],
+    margins: bool,
+) -> int:
     bad, numbered = 0, enumerate(rows)
     writer = csv.writer(target, lineterminator="\n")
     while block := list(islice(numbered, _BLOCK)):
@@ -76,7 +108,7 @@ def _predict_all(learner: Any, rows: Rows, target: IO[str], margins: bool) -> in
                 bad += 1
                 _complain_of(number, row, bad)
         if good:
-            told = _told(learner, np.array([row for _, row in good], dtype=np.float64), margins)
+            told = _told(learner, make([row for _, row in good]), margins)
             writer.writerows(
                 [number, *cells] for (number, _), cells in zip(good, told, strict=True)
             )

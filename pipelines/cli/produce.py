@@ -35,7 +35,7 @@ _NAP = 0.1
 
 
 def produce(
-    file: Annotated[str, typer.Argument(help="CSV (with a header) or JSON Lines, plain or .gz.")],
+    file: Annotated[str, typer.Argument(help="CSV, ARFF, svmlight or JSON Lines, plain or .gz.")],
     topic: Annotated[str, typer.Option(help="Topic to write to; made if it is not there.")],
     brokers: BrokersOption = None,
     job: JobOption = None,
@@ -60,6 +60,16 @@ def produce(
         Literal["key", "turn"] | None,
         typer.Option(help="key, or each partition in turn; turn without --key."),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,NAME,...", help="Fields of a CSV file without a header."),
+    ] = None,
+    separator: Annotated[
+        str, typer.Option(help="Between the fields of CSV; in .tsv files a tab.")
+    ] = ",",
+    index_base: Annotated[
+        int, typer.Option(min=0, max=1, help="The first index in svmlight files.")
+    ] = 1,
     repeat: Annotated[
         bool, typer.Option("--repeat", help="Begin again at the end, until stopped.")
     ] = False,
@@ -72,7 +82,9 @@ def produce(
     connection = find_settings(job, brokers, settings or [])
     from connectors.kafka.produce import FileMessages
 
-    messages = FileMessages(file, format, key, frozenset(text or ()))
+    names = None if columns is None else tuple(columns.split(","))
+    fields = (key, frozenset(text or ()), names, separator.replace("\\t", "\t"), index_base)
+    messages = FileMessages(file, format, *fields)
     by_turn = partition_by == "turn" or (partition_by is None and key is None)
     sender = _Sender.to(connection, topic, partitions, by_turn=by_turn)
     sender.send_all(_endless(messages) if repeat else messages, Pace(rate))

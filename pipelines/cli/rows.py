@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from anabranch.errors import ConfigurationError
 
-__all__ = ["BadRow", "Rows", "read_rows"]
+__all__ = ["BadRow", "Rows", "open_lines", "read_rows"]
 
 
 class BadRow(str):
@@ -43,12 +43,19 @@ def read_rows(path: Path, names: Sequence[str] | None, width: int | None) -> Row
         raise ConfigurationError(
             f"the file {path} ends in none of .csv, .jsonl, .ndjson, plain or .gz"
         )
-    with _open(path) as file:
+    with open_lines(path) as file:
         yield from reader(file, names, width)
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[IO[str]]:
+def open_lines(path: Path) -> Iterator[IO[str]]:
+    """Open a file of text, plain or .gz, whose bad bytes are replaced.
+
+    Raises
+    ------
+    ConfigurationError
+        It cannot be read.
+    """
     opener: Any = gzip.open if path.name.endswith(".gz") else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:

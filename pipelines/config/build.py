@@ -1,6 +1,6 @@
 """From keys to the things they name: the weighted network, the generator's stream."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from anabranch.protocol import Array
 from pipelines.config.edges import read_edges
@@ -25,16 +25,20 @@ class Stream(Protocol):
         """Number of ranks; 0 where samples have sets of labels."""
         ...
 
-    def block(self, start: int, count: int) -> tuple[Array, Array]:
+    def block(self, start: int, count: int) -> tuple[Any, Array]:
         """Give `count` samples from a position: X (n, d) and y (n,) or (n, q)."""
         ...
 
 
 def build_stream(source: Source) -> Stream:
     """Build the stream of a generator; `source.kind` must be one."""
+    from anabranch.features.hashing import TextHasher
     from anabranch.synthetic import make_stream
     from anabranch.synthetic_labels import labelled
+    from anabranch.synthetic_reviews import ReviewStream
 
+    if source.kind == "reviews":
+        return ReviewStream(TextHasher(source.text_bits, source.ngrams), source.seed)
     if source.kind == "labelled":
         count = len(source.label_names)
         return labelled(source.width, count, noise=source.noise, seed=source.seed)

@@ -10,7 +10,9 @@ from msgspec.structs import fields
 from anabranch.errors import ConfigurationError
 from pipelines.config.build import build_weights
 from pipelines.config.check_kafka import check_kafka, check_sites
+from pipelines.config.check_signal import check_signal
 from pipelines.config.check_task import check_task
+from pipelines.config.check_text import check_text, check_width
 from pipelines.config.sections import Job
 from pipelines.config.source import FILES
 from pipelines.config.targets import Target
@@ -18,19 +20,22 @@ from pipelines.config.wording import show
 
 __all__ = ["check_job"]
 
-_GENERATORS, _RECORDS = "generators", "csv, jsonl, arff and kafka"
-_FILES, _LISTS = "csv, jsonl and arff", "csv, jsonl and kafka"
-_WIDE = "wide and labelled"
+_GENERATORS = "generators"
 _ONLY = {
-    _FILES: ("paths", "follow", "shuffle", "split", "split_row"),
-    _RECORDS: ("label", "label_xml", "features"),
-    _LISTS: ("label_list", "label_separator", "new_labels"),
+    "csv, jsonl, arff and svmlight": ("paths", "follow", "shuffle", "split", "split_row"),
+    "csv, jsonl, arff and kafka": ("label", "label_xml", "features"),
+    "csv, jsonl and kafka": ("label_list", "label_separator", "new_labels", "text"),
+    "csv, jsonl, kafka and reviews": ("text_bits", "ngrams"),
+    "csv and kafka": ("columns", "separator"),
+    "csv": ("header",),
+    "svmlight and kafka": ("sparse_width",),
+    "svmlight": ("index_base",),
     _GENERATORS: ("rows", "partitions"),
-    _WIDE: ("width", "noise"),
+    "wide and labelled": ("width", "noise"),
     "drifting": ("drift", "drift_every", "drift_over", "drift_shift"),
     "kafka": (
-        "topics", "format", "columns", "start", "until_end", "on_expired", "linger",
-        "sparse_width", "id", "label_wait", "label_limit",
+        "topics", "format", "start", "until_end", "on_expired", "linger", "id", "label_wait",
+        "label_limit",
     ),
 }  # fmt: skip
 """Keys of [source] by the kinds of source they apply to."""
@@ -53,6 +58,8 @@ def check_job(job: Job, learners: Mapping[str, type] | None = None) -> None:
     for check in _CHECKS:
         check(job)
     check_task(job, learners)
+    check_width(job, learners)
+    check_signal(job, learners)
 
 
 def _fail(message: str) -> NoReturn:
@@ -72,10 +79,9 @@ def _check_name(job: Job) -> None:
 
 def _check_applicable(job: Job) -> None:
     source = job.source
-    own = {source.kind, _GENERATORS if source.generated else _RECORDS}
-    own |= {owner for owner in (_FILES, _LISTS, _WIDE) if source.kind in _names_in(owner)}
     for owner, keys in _ONLY.items():
-        for key in keys if owner not in own else ():
+        own = source.generated if owner == _GENERATORS else source.kind in _names_in(owner)
+        for key in keys if not own else ():
             if _changed(source, key):
                 _fail(
                     f"source.{key} is {show(getattr(source, key))}, but applies to {owner} only; "
@@ -204,7 +210,7 @@ def _check_outputs(job: Job) -> None:
     output = job.output
     targets = [
         (key, Target.of(value))
-        for key in ("dead_letters", "predictions", "scores")
+        for key in ("dead_letters", "predictions", "alarms", "scores")
         if (value := getattr(output, key)) is not None
     ]
     for number, (key, target) in enumerate(targets):
@@ -230,6 +236,7 @@ _CHECKS: tuple[Callable[[Job], None], ...] = (
     _check_exchange,
     _check_durations,
     _check_outputs,
+    check_text,
     check_kafka,
     check_sites,
 )

@@ -8,7 +8,7 @@ from typing import NoReturn
 from anabranch.errors import ConfigurationError, nearest
 from pipelines.config.sections import Job
 from pipelines.config.source import Source
-from pipelines.config.targets import Target
+from pipelines.config.targets import OUTPUTS, Target
 from pipelines.config.wording import show
 
 __all__ = ["check_kafka", "check_sites"]
@@ -56,7 +56,7 @@ def _check_apart(job: Job, topics: list[tuple[str, str]]) -> None:
 
 
 def _output_topics(job: Job) -> dict[str, str]:
-    texts = {key: getattr(job.output, key) for key in ("predictions", "scores", "dead_letters")}
+    texts = {key: getattr(job.output, key) for key in OUTPUTS}
     targets = {key: Target.of(text) for key, text in texts.items() if text is not None}
     return {key: target.name for key, target in targets.items() if target.topic}
 
@@ -82,7 +82,8 @@ def _check_source(source: Source) -> None:
         )
     if source.columns is not None and source.format != "csv":
         _fail(f"source.columns applies to csv only; source.format is {show(source.format)}")
-    if source.format == "csv" and source.features is None and source.columns is None:
+    named = source.features or source.columns or source.text
+    if source.format == "csv" and not named:
         _fail("source.features is none; messages in csv have no header, so it must name them")
     _check_ids(source)
 
@@ -109,7 +110,7 @@ def _check_ids(source: Source) -> None:
             f"source.node is {show(source.node)}, by which a label would not find the node of its "
             "sample; with source.id it must be one of id, key, header:NAME, field:NAME"
         )
-    if source.sparse_width is None and source.features is None:
+    if source.columns_in_all is None and source.features is None:
         _fail("source.features is none; with source.id it must name them")
     if source.format == "csv":
         _fail('source.format is "csv"; with source.id it must be json or msgpack')

@@ -9,12 +9,15 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from anabranch.errors import ConfigurationError
+from anabranch.protocol import takes_sparse
 from pipelines.config.build import build_stream
+from pipelines.config.derive_signal import derive_signal
 from pipelines.config.edges import read_edges
 from pipelines.config.kafka import Connection
 from pipelines.config.labels import GENERATED, complete_labels
-from pipelines.config.learner import complete_learner, task_of
+from pipelines.config.learner import complete_learner, learner_class, task_of
 from pipelines.config.sections import Job, Output
+from pipelines.config.targets import OUTPUTS
 
 __all__ = ["DERIVED", "ROWS_PER_NODE", "derive"]
 
@@ -29,7 +32,8 @@ DERIVED: dict[str, str] = {
     "source.labels": f"the names in source.label_xml; {GENERATED} of the labelled generator",
     "source.new_labels": '"grow" for lists without source.labels, else "refuse"',
     "source.rows_per_tick": f"{ROWS_PER_NODE} x nodes / partitions, with sets of labels nodes / "
-    "partitions; all rows in a batch job",
+    "partitions; what signal.hop takes; all rows in a batch job",
+    "source.node": '"round-robin", with [signal] "partition"',
     "source.seed": "job.seed",
     "network.nodes": "20, or the names in network.edges",
     "network.graph": '"random", or "edges" where network.edges is given',
@@ -38,7 +42,9 @@ DERIVED: dict[str, str] = {
     "sites.run": "job.name",
     "sites.topic": '"anabranch.parameters.{run}"',
     "exchange.mode": '"synchronous" on bounded sources, "asynchronous" on endless ones',
+    "signal.hop": "signal.window",
     "output.dead_letters": '"{run_dir}/dead_letters.jsonl"',
+    "output.alarms": '"{run_dir}/alarms.jsonl" with alarm.rise',
 }
 """What `describe` says of defaults that depend on other keys."""
 
@@ -62,7 +68,7 @@ def derive(job: Job, given: Collection[str], learners: Mapping[str, type] | None
     job = _network(_source_files(job), given)
     job = _sites(job)
     job = replace(job, source=complete_labels(job.source, given))
-    job = _ticks(job, given, learners)
+    job = derive_signal(_ticks(job, given, learners), given)
     job = _small_defaults(job, given)
     return _learner(job, given, learners)
 
@@ -93,7 +99,7 @@ def _recovery_dir(job: Job) -> str | None:
 
 
 def _outputs(job: Job) -> Output:
-    texts = {key: getattr(job.output, key) for key in ("predictions", "scores", "dead_letters")}
+    texts = {key: getattr(job.output, key) for key in OUTPUTS}
     names = {"name": job.job.name, "run_dir": job.job.run_dir}
     try:
         filled = {key: text and text.format(**names) for key, text in texts.items()}
@@ -170,11 +176,18 @@ def _small_defaults(job: Job, given: Collection[str]) -> Job:
     return job
 
 
+def _sparse_width(job: Job, learners: Mapping[str, type] | None) -> int | None:
+    """Give the number of columns to a learner that does not mind how many there are."""
+    sparse = takes_sparse(learner_class(job.learner.kind, learners))
+    return job.source.columns_in_all if sparse else None
+
+
 def _learner(job: Job, given: Collection[str], learners: Mapping[str, type] | None) -> Job:
-    features = None
+    features = _sparse_width(job, learners)
     if job.source.generated:
         stream = build_stream(job.source)
-        features = stream.features
+        if job.source.columns_in_all is None:
+            features = stream.features
         if "learner.ranks" not in given and stream.ranks:
             job = replace(job, learner=replace(job.learner, ranks=stream.ranks))
     elif "learner.ranks" not in given and task_of(job.learner, learners) == "ordinal":

@@ -25,6 +25,7 @@ DEFAULT_JOB: Mapping[str, Mapping[str, Any]] = {
 """What `anabranch run` does without a job file."""
 
 _KINDS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".arff": "arff"}
+_KINDS |= dict.fromkeys((".svmlight", ".libsvm", ".svm"), "svmlight")
 
 
 def load_job(
@@ -36,7 +37,8 @@ def load_job(
     ----------
     path : TOML file, or the job.json of a run; the built-in job if None
     overrides : settings of the form "section.key=value"; they win over the file
-    source : kind of generator, or path of a CSV, JSON Lines or ARFF file, to use as the source
+    source : kind of generator, or path of a file of records (CSV, JSON Lines, ARFF, svmlight), to
+        use as the source
 
     Raises
     ------

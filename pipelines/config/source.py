@@ -8,9 +8,9 @@ from pipelines.config.durations import Duration
 
 __all__ = ["FILES", "GENERATORS", "Count", "Seed", "Source", "Whole"]
 
-FILES = ("csv", "jsonl", "arff")
+FILES = ("csv", "jsonl", "arff", "svmlight")
 
-GENERATORS = ("linear", "nonlinear", "drifting", "wide", "labelled")
+GENERATORS = ("linear", "nonlinear", "drifting", "wide", "labelled", "reviews")
 
 Count = Annotated[int, Meta(ge=1)]
 Whole = Annotated[int, Meta(ge=0)]
@@ -22,13 +22,23 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: Annotated[
         Literal[
-            "csv", "jsonl", "arff", "kafka", "linear", "nonlinear", "drifting", "wide", "labelled"
+            "csv",
+            "jsonl",
+            "arff",
+            "svmlight",
+            "kafka",
+            "linear",
+            "nonlinear",
+            "drifting",
+            "wide",
+            "labelled",
+            "reviews",
         ],
         Meta(
-            description="csv, jsonl and arff read files (plain or .gz); kafka reads topics, from "
-            "the brokers of [kafka]; linear and nonlinear are the two synthetic sets of the dSVOR "
-            "paper, drifting moves its thresholds, wide has many features; labelled has sets of "
-            "labels."
+            description="csv, jsonl, arff and svmlight (LIBSVM's format, too) read files (plain "
+            "or .gz); kafka reads topics, from the brokers of [kafka]; linear and nonlinear are "
+            "the two synthetic sets of the dSVOR paper, drifting moves its thresholds, wide has "
+            "many features; labelled has sets of labels; reviews are texts with ranks."
         ),
     ]
     paths: Annotated[
@@ -103,10 +113,38 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
     columns: Annotated[
         tuple[str, ...] | None,
         Meta(
-            description="Names of a csv message's values; if none, the features, the label, and "
-            "the node's field."
+            description="Names of the values of a csv message, or file without header; if none, "
+            "the features (or texts), the label, and the node's field."
         ),
     ] = None
+    header: Annotated[
+        bool, Meta(description="Whether csv files begin with the names of their columns.")
+    ] = True
+    separator: Annotated[
+        str,
+        Meta(
+            description='What stands between the values of csv: "," ";" "|", or a tab ("\\t"), '
+            "with which quotes are letters like others."
+        ),
+    ] = ","
+    text: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Fields of text, joined by a blank: the features are its words and "
+            "neighbouring words, hashed into 2**source.text_bits columns. No other field is one."
+        ),
+    ] = ()
+    text_bits: Annotated[
+        Annotated[int, Meta(ge=1, le=31)],
+        Meta(
+            description="Texts are hashed into 2**text_bits columns; more take more memory, and "
+            "let fewer words share a column."
+        ),
+    ] = 18
+    ngrams: Annotated[
+        Annotated[int, Meta(ge=1, le=8)],
+        Meta(description="Neighbouring words that are hashed together: 1 up to so many."),
+    ] = 2
     start: Annotated[
         str,
         Meta(
@@ -133,12 +171,15 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = Duration(0.005)
     sparse_width: Annotated[
-        Count | None,
+        Annotated[int, Meta(ge=1, le=2**31)] | None,
         Meta(
-            description="Messages hold indices (from 0) and values instead of named features; "
-            "the number of features."
+            description="Records hold indices and values instead of named features (messages: "
+            "indices from 0, svmlight: from source.index_base); the number of features."
         ),
     ] = None
+    index_base: Annotated[
+        Annotated[int, Meta(ge=0, le=1)], Meta(description="The first index in svmlight files.")
+    ] = 1
     id: Annotated[
         Annotated[str, Meta(pattern=r"^(key|header:.+|field:.+)$")] | None,
         Meta(
@@ -203,6 +244,17 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
         float, Meta(description="How far a drift moves the thresholds between ranks.")
     ] = 0.8
     seed: Annotated[Seed, Meta(description="Seed of the generator, or of source.shuffle.")] = 0
+
+    @property
+    def columns_in_all(self) -> int | None:
+        """The number of features where these have numbers, not names; else None.
+
+        >>> Source(kind="csv", text=("a",)).columns_in_all, Source(kind="csv").columns_in_all
+        (262144, None)
+        """
+        if self.text or self.kind == "reviews":
+            return 1 << self.text_bits
+        return self.sparse_width
 
     @property
     def generated(self) -> bool:

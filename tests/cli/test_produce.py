@@ -209,7 +209,7 @@ def test_guarded_brokers(
     ("words", "sentence"),
     [
         (["no.csv"], "cannot be read: No such file"),
-        (["no.parquet"], "ends in none of .csv, .arff, .jsonl, .ndjson"),
+        (["no.parquet"], "ends in none of .csv, .tsv, .arff, .jsonl, .ndjson"),
         (["{file}", "--key", "nod"], "--key is 'nod', which the header"),
         (["{file}", "--text", "nod"], "--text is 'nod', which the header"),
         (["{file}", "--rate", "0"], "--rate is 0; it must be more than 0"),

@@ -140,6 +140,12 @@ WRONG = [
         '"river-binary-relevance", a baseline of sets of labels, but',
     ),
     (RANKED, {"evaluation.companions": ["nothing"]}, "allowed: local, pooled"),
+    (RANKED, {"evaluation.companions": ["svorim"]}, 'job.kind must be "batch" with it'),
+    (
+        {**RANKED, "job.kind": "batch", "learner.kernel": "cauchy"},
+        {"evaluation.companions": ["svorex"]},
+        'learner.kernel is "cauchy", which "svorex" in evaluation.companions does not know',
+    ),
     (
         MADE,
         {

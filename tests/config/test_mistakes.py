@@ -75,7 +75,7 @@ CROSS: list[tuple[dict[str, Any], str]] = [
     ({"source.paths": ["no*.csv"]}, 'source.paths has "no\\*.csv", which no file matches'),
     ({"source.rows": 5}, "source.rows is 5, but applies to generators only; source.kind is"),
     ({"source.partitions": 2}, "source.partitions is 2, but applies to generators only"),
-    ({"source.kind": "linear"}, "source.paths is .* applies to csv, jsonl and arff only"),
+    ({"source.kind": "linear"}, "source.paths is .* applies to csv, jsonl, arff and svmlight only"),
     ({"source.width": 9}, "source.width is 9, but applies to wide and labelled only; source.kind"),
     ({"source.features": []}, "source.features is .*; it must name each feature once"),
     ({"source.features": ["a", "a"]}, "source.features is .*; it must name each feature once"),

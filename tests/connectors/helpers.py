@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from anabranch.sparse import SparseRows
 from anabranch.stream import Block, DeadLetter, End
 from connectors.files import FileSource
 from connectors.partition import PartState
@@ -17,7 +18,8 @@ Seen = list[Block | End]
 def source(path: Path | Sequence[Path], rows: int = 10, **options: Any) -> FileSource:
     """Make a source; its format follows the suffix, options of the records come as `records`."""
     paths = [path] if isinstance(path, Path) else list(path)
-    kind = next((kind for kind in ("jsonl", "arff") if f".{kind}" in paths[0].name), "csv")
+    kinds = ("jsonl", "arff", "svmlight")
+    kind = next((kind for kind in kinds if f".{kind}" in paths[0].name), "csv")
     records = options.pop("records", RecordFormat())
     names = tuple(map(str, paths))
     return FileSource(names, kind, records, rows, **options)  # type: ignore[arg-type]
@@ -47,6 +49,14 @@ def letters(seen: Seen) -> list[DeadLetter]:
     return [letter for block in blocks(seen) for letter in block.dead]
 
 
+def bits(X: Any) -> object:
+    """Make rows of either kind comparable, bit by bit."""
+    if isinstance(X, SparseRows):
+        arrays = (X.indptr, X.indices, X.values)
+        return X.features, *((array.dtype.char, array.tobytes()) for array in arrays)
+    return X.tobytes()
+
+
 def plain(item: Block | End) -> object:
     """Make an item comparable."""
     if isinstance(item, End):
@@ -55,7 +65,7 @@ def plain(item: Block | End) -> object:
     return (
         item.partition,
         item.tick,
-        item.X.tobytes(),
+        bits(item.X),
         item.y.tobytes(),
         item.positions.tolist(),
         item.keys,
@@ -72,8 +82,14 @@ def same(left: Seen, right: Seen) -> bool:
 
 def table(seen: Seen) -> np.ndarray[Any, Any]:
     """Give all good rows: features, label and position."""
-    parts = [np.column_stack([block.X, block.y, block.positions]) for block in blocks(seen)]
-    return np.concatenate(parts)
+    return np.concatenate(
+        [np.column_stack([dense(block.X), block.y, block.positions]) for block in blocks(seen)]
+    )
+
+
+def dense(X: Any) -> np.ndarray[Any, Any]:
+    """Give rows of either kind as an array."""
+    return X.toarray() if isinstance(X, SparseRows) else X
 
 
 def write_csv(path: Path, rows: int, width: int = 2) -> Path:
