@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from river import linear_model, multioutput, preprocessing
 
-from anabranch.baselines.base import Baseline
+from anabranch.baselines.river_rows import RiverBaseline, Sample
 from anabranch.errors import ConfigurationError, ModelError
 from anabranch.labels import joined, named
 from anabranch.learners.doml_samples import checked_labels
@@ -17,7 +17,7 @@ from anabranch.protocol import Array, State, Task
 __all__ = ["RiverBinaryRelevance", "RiverClassifierChain"]
 
 
-class _RiverLabels(Baseline):
+class _RiverLabels(RiverBaseline):
     """A scaler of River's, then one of its models with an output for each label."""
 
     task: ClassVar[Task] = "multilabel"
@@ -63,13 +63,13 @@ class _RiverLabels(Baseline):
     def _targets(self, y: Array, count: int) -> Array:
         return checked_labels(y, count, len(self._labels))
 
-    def _predict_row(self, x: Array) -> list[float]:
-        found = self._model.predict_one(dict(enumerate(x.tolist())))
+    def _predict_row(self, x: Sample) -> list[float]:
+        found = self._model.predict_one(x)
         return [float(bool(found.get(label))) for label in self._labels]
 
-    def _learn_row(self, x: Array, y: Array) -> None:
+    def _learn_row(self, x: Sample, y: Array) -> None:
         truth = dict(zip(self._labels, (y == 1.0).tolist(), strict=True))
-        self._model.learn_one(dict(enumerate(x.tolist())), truth)
+        self._model.learn_one(x, truth)
 
     def _stacked(self, predicted: list[list[float]]) -> Array:
         return np.array(predicted, dtype=np.float64).reshape(len(predicted), len(self._labels))

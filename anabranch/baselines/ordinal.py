@@ -1,20 +1,48 @@
-"""River's classification as a baseline of ranks."""
+"""River's classification as baselines of ranks."""
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-from river import linear_model, multiclass, preprocessing
+from river import compose, linear_model, multiclass, preprocessing
 
-from anabranch.baselines.base import Baseline
-from anabranch.errors import SampleError
+from anabranch.baselines.river_rows import RiverBaseline, Sample
 from anabranch.learners.options import check_whole
-from anabranch.learners.rows import shaped_column
+from anabranch.learners.sparse_samples import checked_ranks
 from anabranch.protocol import Array, Task
 
-__all__ = ["RiverLogisticOneVsRest"]
+__all__ = ["RiverLogisticOneVsRest", "RiverPassiveAggressive"]
 
 
-class RiverLogisticOneVsRest(Baseline):
+class _OneVsRest(RiverBaseline):
+    """One of River's binary classifiers for each rank against the others."""
+
+    task: ClassVar[Task] = "ordinal"
+
+    @abstractmethod
+    def _steps(self) -> Any:
+        """Give the classifier that is made for each rank, behind what rows go through."""
+
+    def _make(self) -> Any:
+        check_whole("ranks", self.ranks, 2)
+        return self._steps()
+
+    def _targets(self, y: Array, count: int) -> Array:
+        return checked_ranks(y, count, self.ranks)
+
+    def _predict_row(self, x: Sample) -> int:
+        # before any label it has no classes to choose from
+        known = self._model["OneVsRestClassifier"].classifiers
+        return int(self._model.predict_one(x)) if known else 1
+
+    def _learn_row(self, x: Sample, y: float) -> None:
+        self._model.learn_one(x, int(y))
+
+    def _stacked(self, predicted: list[int]) -> Array:
+        return np.array(predicted, dtype=np.int64)
+
+
+class RiverLogisticOneVsRest(_OneVsRest):
     """River's logistic regression for each rank against the others, which knows no order.
 
     Parameters
@@ -40,30 +68,44 @@ class RiverLogisticOneVsRest(Baseline):
     """
 
     kind: ClassVar[str] = "river-logistic-one-vs-rest"
-    task: ClassVar[Task] = "ordinal"
 
-    def _make(self) -> Any:
-        check_whole("ranks", self.ranks, 2)
+    def _steps(self) -> Any:
         head = multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
         return preprocessing.StandardScaler() | head
 
-    def _targets(self, y: Array, count: int) -> Array:
-        column = shaped_column(y, count)
-        bad = ~((column >= 1) & (column <= self.ranks) & (column == np.floor(column)))
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise SampleError(
-                f"not a rank: y[{row}]={column[row]}; allowed: whole numbers 1 to {self.ranks}"
-            )
-        return column
 
-    def _predict_row(self, x: Array) -> int:
-        # before any label it has no classes to choose from
-        known = self._model["OneVsRestClassifier"].classifiers
-        return int(self._model.predict_one(dict(enumerate(x.tolist())))) if known else 1
+class RiverPassiveAggressive(_OneVsRest):
+    """River's passive-aggressive II classifier for each rank against the others.
 
-    def _learn_row(self, x: Array, y: float) -> None:
-        self._model.learn_one(dict(enumerate(x.tolist())), int(y))
+    It is for hashed text: it takes rows as they are, has no intercept, whose steps would drown
+    those of short rows, and C = 0.1, which was best there.
 
-    def _stacked(self, predicted: list[int]) -> Array:
-        return np.array(predicted, dtype=np.int64)
+    Parameters
+    ----------
+    features : int
+        Fields d of a sample.
+    ranks : int
+        Ranks Q, labels 1..Q; 1 is predicted before any was seen.
+    names : sequence of str, optional
+        Names of the fields.
+
+    Raises
+    ------
+    ConfigurationError
+        A setting is out of its range.
+
+    Examples
+    --------
+    >>> model, X = RiverPassiveAggressive(1, 2), np.tile(np.array([[-1.0], [1.0]]), (50, 1))
+    >>> model.learn(X, np.tile([1, 2], 50))
+    >>> model.predict(np.array([[-2.0], [2.0]])).tolist()
+    [1, 2]
+    """
+
+    kind: ClassVar[str] = "river-passive-aggressive"
+
+    def _steps(self) -> Any:
+        binary = linear_model.PAClassifier(  # type: ignore[no-untyped-call]
+            C=0.1, mode=2, learn_intercept=False
+        )
+        return compose.Pipeline(multiclass.OneVsRestClassifier(binary))

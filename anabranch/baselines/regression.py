@@ -7,6 +7,7 @@ from river import linear_model, preprocessing
 from sklearn.linear_model import SGDRegressor
 
 from anabranch.baselines.base import Baseline
+from anabranch.baselines.river_rows import RiverBaseline, Sample
 from anabranch.kernels.checks import LIMIT
 from anabranch.learners.rows import checked_column
 from anabranch.protocol import Array, Task
@@ -28,15 +29,12 @@ class _Regression(Baseline):
         return np.clip(np.nan_to_num(values, nan=0.0), -LIMIT, LIMIT)
 
 
-class _RiverRegression(_Regression):
-    def _sample(self, x: Array) -> dict[Any, float]:
-        return dict(enumerate(x.tolist()))
+class _RiverRegression(RiverBaseline, _Regression):
+    def _predict_row(self, x: Sample) -> float:
+        return float(self._model.predict_one(x))
 
-    def _predict_row(self, x: Array) -> float:
-        return float(self._model.predict_one(self._sample(x)))
-
-    def _learn_row(self, x: Array, y: float) -> None:
-        self._model.learn_one(self._sample(x), float(y))
+    def _learn_row(self, x: Sample, y: float) -> None:
+        self._model.learn_one(x, float(y))
 
 
 class RiverLinear(_RiverRegression):
@@ -100,17 +98,17 @@ class RiverBayesianLinear(_RiverRegression):
     def _make(self) -> Any:
         return preprocessing.StandardScaler(), linear_model.BayesianLinearRegression()
 
-    def _scaled(self, x: dict[Any, float]) -> dict[Any, float]:
+    def _scaled(self, x: Sample) -> Sample:
         # it has no intercept of its own
         return {**self._model[0].transform_one(x), "one": 1.0}
 
-    def _predict_row(self, x: Array) -> float:
-        return float(self._model[1].predict_one(self._scaled(self._sample(x))))
+    def _predict_row(self, x: Sample) -> float:
+        return float(self._model[1].predict_one(self._scaled(x)))
 
-    def _learn_row(self, x: Array, y: float) -> None:
+    def _learn_row(self, x: Sample, y: float) -> None:
         scaler, model = self._model
-        scaler.learn_one(self._sample(x))
-        model.learn_one(self._scaled(self._sample(x)), float(y))
+        scaler.learn_one(x)
+        model.learn_one(self._scaled(x), float(y))
 
 
 class SklearnSGD(_Regression):

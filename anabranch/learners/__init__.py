@@ -9,6 +9,7 @@ from anabranch.learners.doml import DOML
 from anabranch.learners.dsvor import DSVOR
 from anabranch.learners.elastic_net import BatchElasticNet, ElasticNet
 from anabranch.learners.mlknn import MLKNN
+from anabranch.learners.npsvor import NPSVOR
 from anabranch.protocol import Learner
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "DSVOR",
     "LEARNERS",
     "MLKNN",
+    "NPSVOR",
     "BatchDSVOR",
     "BatchElasticNet",
     "ElasticNet",
@@ -24,7 +26,7 @@ __all__ = [
 
 LEARNERS: dict[str, type[Learner]] = {
     learner.kind: learner
-    for learner in (DSVOR, BatchDSVOR, ElasticNet, BatchElasticNet, DOML, MLKNN)
+    for learner in (DSVOR, BatchDSVOR, ElasticNet, BatchElasticNet, DOML, MLKNN, NPSVOR)
 }
 """Every learner by its `kind`."""
 

@@ -25,6 +25,9 @@ __all__ = [
 RESERVED = ("features", "ranks", "names", "role", "labels")
 """Arguments that follow from the data or have a key of their own."""
 
+ROWS_BETWEEN_SITES = 10
+"""Samples of which a message is made at least, where messages that name features leave the site."""
+
 
 def registry() -> Mapping[str, type]:
     """Give all learners by name; imported late, since their kernels take a while to load."""
@@ -97,6 +100,8 @@ def complete_learner(
     options = _checked(section, option_parameters(learner))
     if "seed" in option_parameters(learner):
         options.setdefault("seed", job.job.seed)
+    if job.exchange.transport == "kafka" and "batch_rows" in options:
+        options["batch_rows"] = section.options.get("batch_rows", ROWS_BETWEEN_SITES)
     known = {"labels": job.source.label_names} if takes_labels(learner) else {}
     try:
         learner(features or 1, section.ranks, **known, **options)

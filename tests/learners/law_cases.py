@@ -36,6 +36,17 @@ def dsvor(**options: Any) -> Case:
     return Case(lambda: make("dsvor", 2, 4, dimension=20, **options))
 
 
+def dropping(kind: str, **options: Any) -> Case:
+    """dSVOR that gives features up at once, and takes them up again."""
+    settings = {"dimension": 20, "warm_up": 2, "prune": 0.3, "drop": 1} | options
+    return Case(lambda: make(kind, 2, 4, **settings))
+
+
+def positive_data(count: int, seed: int = 0) -> tuple[Array, Array]:
+    X, y = ordinal_data(count, seed)
+    return np.abs(X), y
+
+
 def numbers(count: int, seed: int = 0) -> tuple[Array, Array]:
     X = nonlinear(seed=seed).block(0, count)[0]
     noise = np.random.default_rng(seed).normal(size=count)
@@ -86,6 +97,21 @@ def doml(**options: Any) -> Case:
     return Case(make_one, sets_of_labels, True, say, (2, 0.5, np.nan, np.inf, -1), alike)
 
 
+def npsvor(**options: Any) -> Case:
+    """NPSVOR; a node that has met nobody has nothing to say."""
+
+    def make_one() -> Learner:
+        return make("npsvor", 2, 4, **options)
+
+    def say(seed: int) -> Message:
+        node = make_one()
+        node.learn(*ordinal_data(10 + seed, seed))
+        node.combine(0, {}, {"x": 1.0})
+        return node.messages(1)[0]
+
+    return Case(make_one, ordinal_data, True, say)
+
+
 CASES = {
     "gaussian": dsvor(),
     "linear": dsvor(kernel="linear", warm_up=2),
@@ -93,6 +119,10 @@ CASES = {
     "last": dsvor(serve="last", scaling="none"),
     "batch": Case(lambda: make("dsvor-batch", 2, 4, dimension=20, warm_up=2)),
     "batch linear": Case(lambda: make("dsvor-batch", 2, 4, kernel="linear", scaling="none")),
+    "dropping": dropping("dsvor", cache=5),
+    "dropping fields": dropping("dsvor", kernel="linear", serve="last"),
+    "batch dropping": dropping("dsvor-batch", orthogonal=True),
+    "additive": Case(lambda: make("dsvor", 2, 4, kernel="chi-squared"), positive_data),
     "elastic node": elastic("elastic-net", "server", "node"),
     "elastic window": elastic("elastic-net", "server", "node", window=50, u1=0.0),
     "elastic hub": elastic("elastic-net", "server", "hub", decay=0.98),
@@ -111,6 +141,9 @@ CASES = {
     "doml changed rows": doml(wire="changed", tolerance=0.1),
     "doml factors": doml(wire="low-rank", rank=1, scaling="none"),
     "doml halves": doml(wire="half"),
+    "npsvor": npsvor(),
+    "npsvor halves": npsvor(wire="half", bias=False, names=["z", "a"]),
+    "npsvor doubles": npsvor(wire="double", batch_rows=3),
 }
 
 

@@ -9,6 +9,7 @@ from bytewax.recovery import RecoveryConfig
 from bytewax.testing import TestingSink, cluster_main, run_main
 
 from anabranch.simulate import simulate
+from anabranch.sparse import join_rows
 from operators.learn import learn_on_network, make_hub
 from operators.node_plan import POOLED, Lone
 
@@ -84,4 +85,4 @@ def joined(shares):
     """Give a node's rows of one tick; with sets of labels in blocks, whose columns may differ."""
     if shares[0].y.ndim == 2:
         return [(s.X, s.y) if s.labels is None else (s.X, s.y, s.labels) for s in shares]
-    return np.concatenate([s.X for s in shares]), np.concatenate([s.y for s in shares])
+    return join_rows([s.X for s in shares]), np.concatenate([s.y for s in shares])

@@ -1,0 +1,156 @@
+"""The deltas an online NPSVOR node has heard of lately: which are news, and whose group is open."""
+
+from collections.abc import Collection, Iterator
+
+import numpy as np
+
+from anabranch.errors import ModelError
+from anabranch.learners.npsvor_online_settings import NpsvorSettings
+from anabranch.learners.npsvor_online_wire import Delta, Key
+from anabranch.learners.states import saved_array
+from anabranch.protocol import State, freeze
+
+__all__ = ["Log", "Window"]
+
+_ROOM = 1 << 20
+"""Coordinates of all deltas that are kept; the oldest go first."""
+
+_AT_FIRST, _FARTHEST = 32, 64
+"""Logical time for which groups are kept open before delays are known, and at most."""
+
+
+class Window:
+    """Which whole numbers have been met, of the newest one and the `width` before it.
+
+    Examples
+    --------
+    >>> window = Window(32)
+    >>> [window.meet(number) for number in (1, 3, 2, 3)], window.complete
+    ([True, True, True, False], True)
+    """
+
+    def __init__(self, width: int, newest: int = 0, mask: int = 0) -> None:
+        self.width, self.newest, self.mask = width, newest, mask
+
+    def meet(self, number: int) -> bool:
+        """Note a number; tells whether it is new. One before the window counts as met."""
+        ahead = number - self.newest
+        if ahead > 0:
+            kept = (self.mask << 1 | (self.newest > 0)) if ahead <= self.width else 0
+            self.mask = (kept << (ahead - 1) if kept else 0) & (1 << self.width) - 1
+            self.newest = number
+            return True
+        new = ahead < 0 and not self.has(number)
+        if new:
+            self.mask |= 1 << (-ahead - 1)
+        return new
+
+    def has(self, number: int) -> bool:
+        """Tell whether a number was met; those before the window were."""
+        back = self.newest - number - 1
+        return back == -1 or back >= self.width or (back >= 0 and bool(self.mask >> back & 1))
+
+    @property
+    def complete(self) -> bool:
+        """Whether none is missing, counted from 1, as far as the window reaches."""
+        all_of_them = (1 << min(self.width, max(0, self.newest - 1))) - 1
+        return self.mask & all_of_them == all_of_them
+
+
+class Log:
+    """Deltas by number and origin.
+
+    A number is a node's logical time: one more than the largest it had heard of. Deltas of
+    one number were made without knowledge of each other; they are a group.
+
+    Attributes
+    ----------
+    clock : largest number heard of
+    reach : longest time from a delta's number to its arrival
+    repeats : deltas that came more than once
+    """
+
+    def __init__(self, settings: NpsvorSettings) -> None:
+        self.settings = settings
+        self.clock = self.reach = self.repeats = 0
+        self.deltas: dict[Key, Delta] = {}
+        self._seen: dict[int, Window] = {}
+        self._closed = 0
+
+    def is_new(self, origin: int, number: int) -> bool:
+        """Note that a delta has come; tells whether it had not before."""
+        new = self._seen.setdefault(origin, Window(64)).meet(number)
+        self.repeats += not new
+        if new:
+            self.reach = min(max(self.reach, self.clock - number), _FARTHEST)
+        return new
+
+    def is_open(self, number: int) -> bool:
+        """Tell whether all that arrived before of this number is still here."""
+        return number > self._closed
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are, as far as they have told something, with this one."""
+        return len(self._seen) + 1
+
+    def group(self, number: int) -> list[Delta]:
+        """Give the deltas of a number in an order that does not depend on the node."""
+        return ordered([d for key, d in self.deltas.items() if key[0] == number])
+
+    def prune(self, wanted: Collection[Key], complete_to: int) -> None:
+        """Drop what belongs to no open group and is not wanted, and the oldest beyond the room."""
+        room = _ROOM
+        patience = min(2 * self.reach + 2, _FARTHEST) if self.clock > _AT_FIRST else _AT_FIRST
+        self._closed = max(self._closed, self.clock - patience, complete_to)
+        for key in sorted(self.deltas, reverse=True):
+            room -= len(self.deltas[key].indices)
+            if room < 0:
+                self._closed = max(self._closed, key[0])
+            if room < 0 or not (self.is_open(key[0]) or key in wanted):
+                del self.deltas[key]
+
+    def export(self) -> State:
+        """Give the state."""
+        log = [self.deltas[key] for key in sorted(self.deltas)]
+        kind, p = self.settings.kind, self.settings.ranks
+        windows = [[o, w.newest, w.mask >> 32, w.mask & 0xFFFF_FFFF] for o, w in self._windows()]
+        return {
+            "clock": np.array(
+                [self.clock, self.reach, self.repeats, self._closed, len(windows)], np.float64
+            ),
+            "seen": np.array(windows, np.float64).reshape(-1, 4),
+            "log": np.array(
+                [[d.origin, d.number, len(d.indices)] for d in log], np.float64
+            ).reshape(-1, 3),
+            "log_places": np.concatenate([np.empty(0, np.uint32), *(d.indices for d in log)]),
+            "log_dW": np.concatenate([np.empty((0, p), kind), *(d.weights for d in log)]),
+            "log_dH": np.concatenate([np.empty(0, kind), *(d.squares for d in log)]),
+        }
+
+    def _windows(self) -> Iterator[tuple[int, Window]]:
+        return iter(sorted(self._seen.items(), key=lambda item: item[0]))
+
+    def restore(self, state: State) -> None:
+        """Take it back; raises ModelError."""
+        times = map(int, saved_array(state, "clock", (5,)).tolist())
+        self.clock, self.reach, self.repeats, self._closed, known = times
+        for origin, newest, high, low in saved_array(state, "seen", (known, 4)).tolist():
+            self._seen[int(origin)] = Window(64, int(newest), int(high) << 32 | int(low))
+        heads = saved_array(state, "log", (-1, 3)).astype(np.int64)
+        total, kind = int(heads[:, 2].sum()), self.settings.kind
+        places = saved_array(state, "log_places", (total,))
+        dW = saved_array(state, "log_dW", (total, self.settings.ranks)).astype(kind)
+        dH = saved_array(state, "log_dH", (total,)).astype(kind)
+        if heads.size and (heads.min() < 0 or not (places <= self.settings.features).all()):
+            raise ModelError("damaged state: log; allowed: deltas of these features")
+        end = 0
+        for origin, number, count in heads.tolist():
+            part, end = slice(end, end + count), end + count
+            arrays = (freeze(places[part].astype(np.uint32)), freeze(dW[part]), freeze(dH[part]))
+            self.deltas[number, origin] = Delta(origin, number, *arrays)
+
+
+def ordered(deltas: list[Delta]) -> list[Delta]:
+    """Sort deltas by what is in them; those alike may stand in any order."""
+    return sorted(deltas, key=Delta.content) if len(deltas) > 1 else deltas

@@ -1,0 +1,187 @@
+"""The exchange of an online NPSVOR node: own changes out, others' in and on."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from anabranch.errors import ModelError
+from anabranch.learners.npsvor_online_log import Log, ordered
+from anabranch.learners.npsvor_online_near import Near, Neighbours
+from anabranch.learners.npsvor_online_settings import NpsvorSettings
+from anabranch.learners.npsvor_online_table import Table
+from anabranch.learners.npsvor_online_wire import OWN, Delta, Key, Telling, written
+from anabranch.learners.states import saved_array
+from anabranch.protocol import Array, Message, NodeId, State
+
+__all__ = ["Node"]
+
+_CONFIRM = 8
+"""Own messages from one word of what has come to the next, where none was lost."""
+_FIRST = 2
+"""Messages at the beginning, even of a node with nothing to tell: who its neighbours are."""
+_PATIENCE = 4
+"""Rounds of silence after which a node asks for what was not confirmed."""
+
+
+class Node:
+    """Who is told what, and when.
+
+    Parameters
+    ----------
+    table : what samples change here, and others' changes
+    """
+
+    def __init__(self, settings: NpsvorSettings, table: Table) -> None:
+        self.settings, self.table = settings, table
+        self.log, self.near = Log(settings), Neighbours()
+        self._sequence = self._told = self._waited = 0
+        self._flight: tuple[Key, Array] | None = None
+        """The own delta told since the last `combine`, and the table's rows before it."""
+
+    @property
+    def acts(self) -> bool:
+        """Whether there is something to tell, or to ask."""
+        near = self.near
+        if not near.known:
+            return not self.table.lone
+        asking = near.waiting and self._waited >= _PATIENCE
+        return self._ready or near.owed or self._told < _FIRST or asking
+
+    @property
+    def _ready(self) -> bool:
+        return self.table.moving >= self.settings.batch_rows
+
+    def messages(self) -> Sequence[Message]:
+        """Give each neighbour's message, or one to all."""
+        self._sequence += 1
+        if not self.near.known:
+            return (Message(self._arrays([], None, None)),)
+        if self._flight:
+            self._settle([])
+        if self._ready:
+            self._tell_changes()
+        near, self._waited = self.near, 0
+        self._told += 1
+        log = self.log.deltas
+        sent = {n: [k for k in one.letter if k in log] for n, one in near.known.items()}
+        if self._sequence % _CONFIRM == 0 or near.apart or not any(sent.values()):
+            letters = [self._letter(name, keys) for name, keys in sent.items()]
+        else:
+            letters = [Message(self._arrays(next(iter(sent.values())), None, None))]
+        for name, keys in sent.items():
+            near.known[name].send(self._sequence, keys)
+        return letters
+
+    def _letter(self, name: NodeId, keys: list[Key]) -> Message:
+        """Give the message to one neighbour; it tells who the others are until that has come."""
+        near, around = self.near.known[name], None
+        if near.shown >= 0:
+            near.shown, around = self._sequence, self.near.identities
+        return Message(self._arrays(keys, near, around), to=name)
+
+    def _tell_changes(self) -> None:
+        """Make a delta of what samples changed."""
+        self.log.clock += 1
+        delta, before = self.table.take(self.log.clock)
+        self.log.deltas[delta.key] = delta
+        self._flight = delta.key, before
+        self.near.tell_all(delta.key)
+
+    def _arrays(
+        self, keys: list[Key], near: Near | None, around: frozenset[int] | None
+    ) -> dict[str, Array]:
+        deltas = tuple(self.log.deltas[key] for key in keys)
+        asks = near is not None and near.overdue(self._sequence if keys else None)
+        got = (near.got.newest, near.got.mask) if near else (0, 0)
+        return written(
+            Telling(self._sequence, self.log.clock, asks, *got, around, deltas), self.settings
+        )
+
+    def combine(self, told: Sequence[tuple[NodeId, Telling]], names: Iterable[NodeId]) -> None:
+        """Add what is new, and have it passed on."""
+        self.table.lone = False
+        self.near.keep(names)
+        self._waited += 1
+        fresh: dict[Key, Delta] = {}
+        senders: dict[Key, list[NodeId]] = {}
+        self.log.clock = max([self.log.clock, *(one.clock for _, one in told)])
+        for name, one in told:
+            near = self.near.known[name]
+            near.hear(one)
+            # Of a node that starts again from an older state others have had later messages.
+            self._sequence = max(self._sequence, one.taken)
+            for delta in one.deltas:
+                origin = near.id if delta.origin == OWN else delta.origin
+                key = delta.number, origin
+                if self.log.is_new(origin, delta.number):
+                    fresh[key], senders[key] = replace(delta, origin=origin), []
+                if key in senders:
+                    senders[key].append(name)
+        self._settle(list(fresh.values()))
+        self.near.pass_on(senders)
+        self.log.prune(self.near.wanted, self.near.complete_to)
+
+    def _settle(self, fresh: list[Delta]) -> None:
+        """Add new deltas, group by group; with the own one just told, where it has not been.
+
+        That one stands in the table already. It is taken out for the moment, so that the sum of
+        a group is the same to the last bit at all nodes, unless samples have come since.
+        """
+        if self._flight:
+            key, before = self._flight
+            self._flight = None
+            if key in self.log.deltas and not self.table.changed:
+                own = self.log.deltas.pop(key)
+                self.table.put(own.indices, before)
+                fresh = [*fresh, own]
+        for number in sorted({delta.number for delta in fresh}):
+            new = ordered([delta for delta in fresh if delta.number == number])
+            if self.log.is_open(number):
+                known = self.log.group(number)
+                self.table.add([*known, *new], len(known))
+            else:
+                # Too late to tell who else touched what: as if all had.
+                for delta in new:
+                    self.table.add([delta], 0, self.log.nodes)
+            self.log.deltas.update({delta.key: delta for delta in new})
+
+    def be_alone(self) -> None:
+        """Have nobody to tell anything."""
+        self.table.lone = True
+        self.near, self.log, self._flight = Neighbours(), Log(self.settings), None
+
+    def measures(self) -> dict[str, float]:
+        """Give numbers about the exchange."""
+        return {
+            "rows_waiting": float(self.table.moving),
+            "reach": float(self.log.reach),
+            "repeats": float(self.log.repeats),
+            "unconfirmed": float(sum(len(one.sent) for one in self.near.known.values())),
+        }
+
+    def export(self) -> State:
+        """Give the state."""
+        flying = self._flight[0] if self._flight else (0, 0)
+        before = self._flight[1] if self._flight else np.empty((0, self.table.values.shape[1]))
+        turns = [self._sequence, self._told, self._waited, *flying]
+        return {
+            **self.log.export(),
+            **self.near.export(),
+            "turns": np.array(turns, np.float64),
+            "flight": before.copy(),
+        }
+
+    def restore(self, state: State) -> None:
+        """Take it back; raises ModelError."""
+        self.log.restore(state)
+        self.near.restore(state)
+        turns = saved_array(state, "turns", (5,)).astype(np.int64).tolist()
+        self._sequence, self._told, self._waited, number, origin = turns
+        if not number:
+            return
+        if (number, origin) not in self.log.deltas:
+            raise ModelError("damaged state: turns; allowed: a delta of the log")
+        own = self.log.deltas[number, origin]
+        before = saved_array(state, "flight", (len(own.indices), self.table.values.shape[1]))
+        self._flight = own.key, before.astype(self.settings.held)
