@@ -2,17 +2,21 @@
 
 from anabranch.baselines.base import Baseline
 from anabranch.baselines.multilabel import RiverBinaryRelevance, RiverClassifierChain
-from anabranch.baselines.ordinal import RiverLogisticOneVsRest
+from anabranch.baselines.ordinal import RiverLogisticOneVsRest, RiverPassiveAggressive
 from anabranch.baselines.regression import RiverBayesianLinear, RiverLinear, SklearnSGD
+from anabranch.baselines.svorim import CentralSVOREX, CentralSVORIM
 
 __all__ = [
     "BASELINES",
     "Baseline",
+    "CentralSVOREX",
+    "CentralSVORIM",
     "RiverBayesianLinear",
     "RiverBinaryRelevance",
     "RiverClassifierChain",
     "RiverLinear",
     "RiverLogisticOneVsRest",
+    "RiverPassiveAggressive",
     "SklearnSGD",
 ]
 
@@ -25,6 +29,9 @@ BASELINES: dict[str, type[Baseline]] = {
         RiverBayesianLinear,
         SklearnSGD,
         RiverLogisticOneVsRest,
+        RiverPassiveAggressive,
+        CentralSVORIM,
+        CentralSVOREX,
     )
 }
 """Every baseline by its `kind`."""

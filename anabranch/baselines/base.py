@@ -30,7 +30,7 @@ class Baseline(Silent, ABC):
     ranks : int
         Ranks Q, where labels are ranks.
     names : sequence of str, optional
-        Names of the fields; "0", "1", ...
+        Names of the fields.
 
     Raises
     ------
@@ -40,13 +40,16 @@ class Baseline(Silent, ABC):
 
     kind: ClassVar[str]
     task: ClassVar[Task]
+    shares: ClassVar[tuple[str, ...]] = ()
+    """Settings that mean the same here as at the job's learner, and are taken over from it."""
 
     def __init__(self, features: int, ranks: int = 0, names: Sequence[str] | None = None) -> None:
         check_whole("features", features, 1)
         check_whole("ranks", ranks, 0)
         self.features, self.ranks = features, ranks
-        self.names = tuple(str(i) for i in range(features)) if names is None else tuple(names)
-        check_names(self.names, features)
+        self.names = None if names is None else tuple(names)
+        if self.names is not None:
+            check_names(self.names, features)
         self._model: Any = self._make()
 
     @abstractmethod
@@ -57,19 +60,23 @@ class Baseline(Silent, ABC):
     def _targets(self, y: Array, count: int) -> Array:
         """Check and give the targets of `count` rows, one of the first axis for each."""
 
-    @abstractmethod
-    def _predict_row(self, x: Array) -> Any:
-        """Predict a row (d,); what all rows give becomes an array."""
+    def _samples(self, X: Any) -> Sequence[Any]:
+        """Check rows X (n, d), and give each as the model takes it."""
+        return checked_rows(X, self.features)  # type: ignore[return-value]
 
     @abstractmethod
-    def _learn_row(self, x: Array, y: Any) -> None:
-        """Learn a row (d,) with its target."""
+    def _predict_row(self, x: Any) -> Any:
+        """Predict a row; what all rows give becomes an array."""
+
+    @abstractmethod
+    def _learn_row(self, x: Any, y: Any) -> None:
+        """Learn a row with its target."""
 
     @abstractmethod
     def _stacked(self, predicted: list[Any]) -> Array:
         """Give the predictions of rows as an array."""
 
-    def predict(self, X: Array) -> Array:
+    def predict(self, X: Any) -> Array:
         """Predict rows X (n, d).
 
         Raises
@@ -77,9 +84,9 @@ class Baseline(Silent, ABC):
         SampleError
             X has the wrong shape or a value that is not finite.
         """
-        return self._stacked([self._predict_row(x) for x in checked_rows(X, self.features)])
+        return self._stacked([self._predict_row(x) for x in self._samples(X)])
 
-    def learn(self, X: Array, y: Array) -> None:
+    def learn(self, X: Any, y: Array) -> None:
         """Learn the rows X (n, d) with targets y, in order.
 
         Raises
@@ -88,11 +95,11 @@ class Baseline(Silent, ABC):
             The shape is wrong, a value is not finite, a target is none; nothing has changed
             then.
         """
-        rows = checked_rows(X, self.features)
+        rows = self._samples(X)
         for x, target in zip(rows, self._targets(y, len(rows)), strict=True):
             self._learn_row(x, target)
 
-    def predict_then_learn(self, X: Array, y: Array) -> Array:
+    def predict_then_learn(self, X: Any, y: Array) -> Array:
         """Predict each row, then learn it.
 
         Raises
@@ -100,7 +107,7 @@ class Baseline(Silent, ABC):
         SampleError
             As `learn`.
         """
-        rows, predicted = checked_rows(X, self.features), []
+        rows, predicted = self._samples(X), []
         for x, target in zip(rows, self._targets(y, len(rows)), strict=True):
             predicted.append(self._predict_row(x))
             self._learn_row(x, target)
@@ -111,7 +118,11 @@ class Baseline(Silent, ABC):
         return np.empty(0)
 
     def _config(self) -> dict[str, Any]:
-        return {"features": self.features, "ranks": self.ranks, "names": list(self.names)}
+        return {
+            "features": self.features,
+            "ranks": self.ranks,
+            "names": self.names and list(self.names),
+        }
 
     def export(self) -> State:
         """Give the whole state, the library's objects in it, as a copy."""
