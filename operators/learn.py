@@ -11,6 +11,7 @@ from bytewax.inputs import FixedPartitionedSource
 from anabranch.errors import ConfigurationError
 from anabranch.placement import Placement
 from anabranch.protocol import NodeId
+from anabranch.signal import WindowPlan
 from anabranch.stream import Block, DeadLetter, End, Predictions
 from operators.coordinator import COORDINATOR, Coordinator
 from operators.feedback import FeedbackSink, FeedbackSource
@@ -25,6 +26,7 @@ from operators.process_sink import ProcessSink, process_key
 from operators.routing import balanced_keys, worker_of
 from operators.scoring import SCORES, Scoring
 from operators.sites import ParameterLink, letters_in, letters_out
+from operators.windows import windows as cut_windows
 
 __all__ = ["LearnOut", "learn_on_network", "make_hub"]
 
@@ -51,6 +53,7 @@ def learn_on_network(
     ticks_ahead: int = 16,
     stop_at_bad_input: bool = False,
     link: ParameterLink | None = None,
+    windows: WindowPlan | None = None,
 ) -> LearnOut:
     """Add nodes that learn from a source and exchange parameters to a dataflow.
 
@@ -63,6 +66,7 @@ def learn_on_network(
     ticks_ahead : ticks a partition may run beyond the slowest node
     link : the way to nodes that other sites host; the plan's placement then names the nodes
         of this site, and its weights those of all
+    windows : how raw samples are cut into windows, where these are what nodes learn
 
     Raises
     ------
@@ -80,6 +84,8 @@ def learn_on_network(
     keys = balanced_keys(plan.members)
     homes = {part: _home(placement, part, hub) for part in placement.partitions}
     blocks = op.input("source", flow, PacedSource(source, hub, ticks_ahead, homes))
+    if windows is not None:
+        blocks = cut_windows("windows", blocks, windows, placement.partitions)
     placed = place("place", blocks, plan, keys, hub, stop_at_bad_input)
     parcels = deliver("post", op.input("feedback", flow, FeedbackSource(hub, keys)), keys)
     mail = [letters_in(flow, link, plan, keys, hub, ticks_ahead)] if link else []

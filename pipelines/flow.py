@@ -22,6 +22,7 @@ from pipelines.config.baselines import baselines
 from pipelines.config.learner import takes_labels
 from pipelines.gauges import Gauges
 from pipelines.outputs import Outputs
+from pipelines.signal import window_plan
 from pipelines.sources import JobSource, build_source
 from pipelines.topics import open_topics
 
@@ -64,6 +65,7 @@ def build_flow(job: Job, process: int = 0) -> Built:
         ticks_ahead=job.exchange.ticks_ahead,
         stop_at_bad_input=job.output.on_bad_input == "stop",
         link=topics.link(plan, source),
+        windows=window_plan(job),
     )
     Outputs(job, process, topics.sink).connect(source, out)
     return Built(flow, hub, topics.gauges(hub))
@@ -94,7 +96,7 @@ def build_plan(job: Job, source: JobSource) -> NodePlan:
         local="local" in job.evaluation.companions,
         lone=_lone(job, source, own),
         batch=batch,
-        predictions=job.output.predictions is not None,
+        predictions=job.output.predictions is not None or job.alarm.rise is not None,
         margins=job.output.margins,
         late=_late(job),
         begins=source.begins,
@@ -132,6 +134,8 @@ def _make_baseline(
     job: Job, source: JobSource, baseline: Callable[..., Learner], name: NodeId
 ) -> Learner:
     known = {"labels": job.source.label_names} if takes_labels(baseline) else {}
+    options, shared = job.learner.options, getattr(baseline, "shares", ())
+    known |= {name: options[name] for name in shared if name in options}
     return baseline(source.width, job.learner.ranks, **known)
 
 

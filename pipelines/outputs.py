@@ -8,17 +8,19 @@ import bytewax.operators as op
 from bytewax.dataflow import Stream
 
 from connectors import JsonLinesSink, encode_dead_letter, encode_plain, encode_predictions
+from operators.alarms import alarms
 from operators.learn import LearnOut
 from pipelines.config import Job, Target
 from pipelines.dead_counts import CountFile, count_by_reason
-from pipelines.models import ModelSink
+from pipelines.models import ModelSink, model_metadata
 from pipelines.run_dir import RunDirectory
+from pipelines.signal import alarm_rule
 from pipelines.sources import JobSource
 
 __all__ = ["Outputs"]
 
 TopicSink = Callable[[str, str], Any]
-"""Gives the sink of a topic for one kind of item: predictions, scores or dead_letters."""
+"""Gives the sink of a topic for one kind of item: predictions, scores, alarms or dead_letters."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,12 @@ class Outputs:
         if job.output.predictions is not None:
             target = Target.of(job.output.predictions)
             self._either("predictions", out.predictions, target, encode_predictions)
+        rule = alarm_rule(job)
+        if rule is not None:
+            told = alarms("watch_severity", out.predictions, rule)
+            self._either("alarms", told, Target.of(str(job.output.alarms)), encode_plain)
         if job.output.models:
-            metadata = {"features": list(source.features), "label": job.source.label}
+            metadata = model_metadata(job, source.features)
             op.output("models", out.finals, ModelSink(run_dir.models, job.learner.kind, metadata))
 
     def _either(

@@ -35,8 +35,8 @@ def changed_keys(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:
 
 
 def output_files(job: Job) -> list[Path]:
-    """Give the files that dead letters and predictions go to."""
-    texts = (job.output.dead_letters, job.output.predictions)
+    """Give the files that dead letters, predictions and alarms go to."""
+    texts = (job.output.dead_letters, job.output.predictions, job.output.alarms)
     paths = [Target.of(text).path for text in texts if text]
     return [path for path in paths if path is not None]
 
@@ -46,7 +46,7 @@ def renamed_outputs(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:
     # Snapshots hold how far each file was written, by the file's name; folders may be moved.
     pairs = {
         f"output.{key}": (getattr(old.output, key), getattr(new.output, key))
-        for key in ("dead_letters", "predictions")
+        for key in ("dead_letters", "predictions", "alarms")
     }
     return {key: (was, now) for key, (was, now) in pairs.items() if _place(was) != _place(now)}
 

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from pipelines.config import Job, build_weights
-from pipelines.run_dir import RunDirectory, write_whole
+from pipelines.config import Job, Target, build_weights
+from pipelines.run_dir import RunDirectory, read_lines, write_whole
 
 __all__ = ["summarise", "write_summary"]
 
@@ -33,8 +33,17 @@ def summarise(
         "edges": len(graph.edges),
         "final": final,
         "dead_letters": run_dir.count_dead_letters(job),
+        **_alarms(job),
         "stopped": "signal" if signalled else "failure" if failed else "end",
     }
+
+
+def _alarms(job: Job) -> dict[str, int]:
+    """Count the alarms that were raised, where they went to a file."""
+    path = Target.of(job.output.alarms).path if job.output.alarms else None
+    if path is None or not path.exists():
+        return {}
+    return {"alarms": sum(alarm["kind"] == "raised" for alarm in read_lines(path))}
 
 
 def write_summary(

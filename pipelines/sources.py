@@ -1,7 +1,7 @@
 """The source that a job names."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bytewax.inputs import FixedPartitionedSource
@@ -11,7 +11,9 @@ from anabranch.stream import Block, End
 from connectors import FileSource, GeneratorSource, read_split
 from pipelines.config import Job, build_stream
 from pipelines.config.source import FILES
+from pipelines.config.sparse import sparse_rows
 from pipelines.records import record_format
+from pipelines.signal import window_plan
 from pipelines.topics import NoTopics, Topics
 
 __all__ = ["JobSource", "build_source"]
@@ -24,15 +26,18 @@ class JobSource:
     """A source of blocks, and what the rest of the job must know of it."""
 
     blocks: FixedPartitionedSource[Block | End, Any]
+    """Of records as they are, where nodes learn windows of them."""
     partitions: tuple[str, ...]
     features: tuple[str, ...]
     begins: Mapping[str, int] = field(default_factory=dict)
     """First tick of the partitions that joined later."""
+    columns: int | None = None
+    """Number of features where these have numbers, not names."""
 
     @property
     def width(self) -> int:
         """Number of features; one stands in where no file has even a header."""
-        return max(1, len(self.features))
+        return self.columns or max(1, len(self.features))
 
 
 def build_source(job: Job, topics: Topics = _NONE) -> JobSource:
@@ -44,16 +49,19 @@ def build_source(job: Job, topics: Topics = _NONE) -> JobSource:
         A file cannot be read, its header does not fit, or options do not go together.
     """
     if job.source.kind == "kafka":
-        return topics.source(job)
-    blocks = _generated(job) if job.source.generated else _files(job)
-    return JobSource(blocks, blocks.partitions, blocks.features)
+        found = topics.source(job)
+    else:
+        blocks = _generated(job) if job.source.generated else _files(job)
+        columns = job.source.columns_in_all
+        found = JobSource(blocks, blocks.partitions, blocks.features, columns=columns)
+    windows = window_plan(job)
+    return found if windows is None else replace(found, features=windows.names(found.features))
 
 
 def _generated(job: Job) -> GeneratorSource:
     source = job.source
-    return GeneratorSource(
-        build_stream(source), source.partitions, source.rows, source.rows_per_tick
-    )
+    sizes = (source.partitions, source.rows, source.rows_per_tick)
+    return GeneratorSource(build_stream(source), *sizes, sparse=sparse_rows(job))
 
 
 def _files(job: Job) -> FileSource:

@@ -27,7 +27,7 @@ class Topics(Protocol):
         ...
 
     def sink(self, kind: str, topic: str) -> Any:
-        """Give the sink of a topic for predictions, scores or dead_letters."""
+        """Give the sink of a topic for predictions, scores, alarms or dead_letters."""
         ...
 
     def link(self, plan: "NodePlan", source: "JobSource") -> "ParameterLink | None":

@@ -17,9 +17,12 @@ from pipelines.config.sections import (
     Recovery,
     Source,
 )
-from pipelines.config.targets import Target
+from pipelines.config.signal import Alarm, Signal
+from pipelines.config.targets import OUTPUTS, Target
 
 __all__ = [
+    "OUTPUTS",
+    "Alarm",
     "Connection",
     "Duration",
     "Evaluation",
@@ -33,6 +36,7 @@ __all__ = [
     "Output",
     "Parallel",
     "Recovery",
+    "Signal",
     "Sites",
     "Source",
     "Target",

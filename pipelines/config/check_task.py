@@ -104,6 +104,25 @@ def _check_baseline(job: Job, task: Task, name: str) -> None:
             f"evaluation.companions has {show(name)}, a baseline of {_LEARNED[tasks[name]]}, but "
             f"{_learner(job, task)}; allowed: {', '.join(fitting)}"
         )
+    _check_central(job, name)
+
+
+def _check_central(job: Job, name: str) -> None:
+    """Refuse a baseline that is solved anew for all rows, where rows or its kernel do not fit."""
+    kernels = getattr(baselines()[name], "kernels", None)
+    if kernels is None:
+        return
+    if job.job.kind == "stream":
+        _fail(
+            f"evaluation.companions has {show(name)}, which a stream would solve anew for every "
+            'sample; job.kind must be "batch" with it'
+        )
+    kernel = job.learner.options.get("kernel", kernels[0])
+    if kernel not in kernels:
+        _fail(
+            f"learner.kernel is {show(kernel)}, which {show(name)} in evaluation.companions does "
+            f"not know; allowed with it: {', '.join(kernels)}"
+        )
 
 
 def _check_generator(job: Job, task: Task) -> None:

@@ -7,8 +7,10 @@ from msgspec import Meta, Struct, field
 from anabranch.protocol import NodeId
 from pipelines.config.durations import Duration
 from pipelines.config.kafka import Kafka, Sites
+from pipelines.config.running import Parallel, Recovery
+from pipelines.config.signal import Alarm, Signal
 from pipelines.config.source import GENERATORS, Count, Seed, Source, Whole
-from pipelines.config.targets import Target
+from pipelines.config.targets import OUTPUTS, Target
 
 __all__ = [
     "GENERATORS",
@@ -183,7 +185,8 @@ class Evaluation(Struct, frozen=True, forbid_unknown_fields=True):
             "alone, no exchange), pooled (one node sees every sample), and baselines, which see "
             "every sample, too: of sets of labels mlknn, river-binary-relevance, "
             "river-classifier-chain; of numbers river-linear, river-bayesian-linear, sklearn-sgd; "
-            "of ranks river-logistic-one-vs-rest."
+            "of ranks river-logistic-one-vs-rest, river-passive-aggressive, and made for batch "
+            "jobs svorim, svorex."
         ),
     ] = ()
     per_label: Annotated[
@@ -212,6 +215,10 @@ class Output(Struct, frozen=True, forbid_unknown_fields=True):
         str | None,
         Meta(description="kafka:TOPIC for the rows of scores, beside those in the run directory."),
     ] = None
+    alarms: Annotated[
+        str | None,
+        Meta(description="JSON Lines file, or kafka:TOPIC, for the alarms of [alarm]."),
+    ] = None
     dead_letters: Annotated[
         str,
         Meta(
@@ -227,49 +234,19 @@ class Output(Struct, frozen=True, forbid_unknown_fields=True):
     ] = "continue"
 
 
-class Recovery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Snapshots, from which a job continues after a stop or a crash."""
-
-    dir: Annotated[
-        str | None,
-        Meta(
-            description="Folder for snapshots; {name} and {run_dir} are replaced. none: no "
-            "recovery."
-        ),
-    ] = None
-    snapshot_every: Annotated[Duration, Meta(description="Time between snapshots.")] = Duration(10)
-    backup_every: Annotated[
-        Duration, Meta(description="How long replaced snapshots are kept, for a backup's sake.")
-    ] = Duration(0)
-
-
-class Parallel(Struct, frozen=True, forbid_unknown_fields=True):
-    """Workers and processes on this machine."""
-
-    workers: Annotated[
-        Count,
-        Meta(description="Threads a process; they share the interpreter's lock."),
-    ] = 1
-    processes: Annotated[
-        Annotated[int, Meta(ge=1, le=32)], Meta(description="Processes; they share nothing.")
-    ] = 1
-    restarts: Annotated[
-        Whole,
-        Meta(description="Times the processes are restarted from recovery after a crash."),
-    ] = 3
-
-
 class Job(Struct, frozen=True, forbid_unknown_fields=True):
     """A job, every default filled in."""
 
     source: Source
     job: JobSection = JobSection()
+    signal: Signal = Signal()
     network: Network = Network()
     learner: LearnerSection = field(default_factory=LearnerSection)
     exchange: Exchange = Exchange()
     kafka: Kafka = Kafka()
     sites: Sites = Sites()
     evaluation: Evaluation = Evaluation()
+    alarm: Alarm = Alarm()
     output: Output = Output()
     recovery: Recovery = Recovery()
     parallel: Parallel = Parallel()
@@ -284,8 +261,7 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def uses_topics(self) -> bool:
         """Whether anything of this job comes from or goes to a topic."""
-        output = self.output
-        texts = (output.predictions, output.scores, output.dead_letters)
+        texts = (getattr(self.output, key) for key in OUTPUTS)
         return (
             self.source.kind == "kafka"
             or self.exchange.transport == "kafka"

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Target"]
+__all__ = ["OUTPUTS", "Target"]
+
+OUTPUTS = ("predictions", "scores", "alarms", "dead_letters")
+"""Keys of [output] that name a place."""
 
 _TOPIC = "kafka:"
 

@@ -27,6 +27,7 @@ def figures(run: Run) -> str:
         "Sent": bytes_of(last.bytes if last else None),
         "Disagreement": number(disagreement),
         "Dead letters": count(sum(run.dead.counts.values())),
+        **({"Alarms": count(summary["alarms"])} if "alarms" in summary else {}),
     }
     terms = "".join(f"<div><dt>{term}</dt><dd>{shown[term]}</dd></div>" for term in shown)
     return f'{_warning(run)}<dl class="figures">{terms}</dl>{_notes(run)}'

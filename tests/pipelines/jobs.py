@@ -12,11 +12,13 @@ import numpy as np
 from anabranch.model_file import read
 from anabranch.placement import Placement
 from anabranch.protocol import Learner
+from anabranch.signal import Windower
 from anabranch.simulate import Rows, Simulation, simulate
 from anabranch.stream import Block, Share
 from pipelines.config import Job, from_json, load_job
 from pipelines.flow import build_plan
 from pipelines.run_dir import read_lines
+from pipelines.signal import window_plan
 from pipelines.sources import build_source
 
 SETTINGS = [
@@ -113,10 +115,12 @@ def reference(job: Job) -> Simulation:
     plan = build_plan(job, source)
     placement = plan.placement
     blocks: dict[int, list[Block]] = {}
+    windows = window_plan(job)
     for part in source.partitions:
         partition = source.blocks.build_part("source", part, None)
+        cut = Windower(windows, part).take if windows else lambda block: block
         while isinstance(block := partition.next_batch()[0], Block):
-            blocks.setdefault(block.tick, []).append(block)
+            blocks.setdefault(block.tick, []).append(cut(block))
     learners: dict[str, Learner] = {node: plan.make(node) for node in placement.nodes}
     return simulate(
         learners,
@@ -130,7 +134,9 @@ def reference(job: Job) -> Simulation:
 
 def _tick(placement: Placement, blocks: list[Block]) -> dict[str, list[Rows]]:
     shares = [placement.shares(block) for block in blocks]
-    return {node: [_rows(share[node]) for share in shares] for node in placement.nodes}
+    return {
+        node: [_rows(share[node]) for share in shares if node in share] for node in placement.nodes
+    }
 
 
 def _rows(share: Share) -> Rows:
