@@ -33,6 +33,10 @@ bench: $(VENV)/.stamp-test
 	$(BIN)/python -m benchmarks.kafka
 	$(BIN)/python -m benchmarks.elastic_net
 	$(BIN)/python -m benchmarks.doml
+	$(BIN)/python -m benchmarks.dsvor
+	$(BIN)/python -m benchmarks.svorim
+	$(BIN)/python -m benchmarks.npsvor
+	$(BIN)/python -m benchmarks.npsvor_online
 
 chaos: $(VENV)/.stamp-test
 	$(BIN)/python -m benchmarks.chaos

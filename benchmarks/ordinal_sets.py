@@ -9,10 +9,11 @@ a time.
 import argparse
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from anabranch.reproduce.ordinal_paper import KNOWN
 from benchmarks.scored_jobs import (
     BATCH,
     LEARNERS,
@@ -25,39 +26,10 @@ from benchmarks.scored_jobs import (
 )
 from benchmarks.table import Row, write_results
 
-__all__ = ["KNOWN", "Known", "batch_job", "main", "stream_job"]
+__all__ = ["batch_job", "main", "stream_job"]
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "ordinal"
 NODES, ROUNDS = 20, 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Mean absolute test errors known for a set (papers/dsvor.md); svorim is centralised."""
-
-    ranks: int
-    rows: int
-    dsvor: float
-    linear: float
-    local: float
-    svorim: float | None
-
-
-KNOWN = {
-    "toy": Known(5, 300, 0.068, 0.953, 0.455, 0.072),
-    "tae": Known(3, 151, 0.557, 0.644, 0.767, 0.500),
-    "contact-lenses": Known(3, 24, 0.453, 0.406, 0.717, 0.467),
-    "newthyroid": Known(3, 215, 0.082, 0.044, 0.266, 0.073),
-    "pyrim10": Known(10, 74, 1.591, 1.498, 2.850, 1.512),
-    "balance-scale": Known(3, 625, 0.048, 0.099, 0.326, 0.045),
-    "ESL": Known(9, 488, 0.344, 0.310, 0.660, 0.350),
-    "SWD": Known(4, 1000, 0.440, 0.460, 0.593, 0.428),
-    "ERA": Known(9, 1000, 1.259, 1.242, 1.690, 1.321),
-    "eucalyptus": Known(5, 736, 0.482, 0.420, 0.933, 0.385),
-    "winequality-red": Known(6, 1599, 0.427, 0.447, 0.604, 0.414),
-    "abalone5": Known(5, 4177, 0.646, 0.682, 0.726, 0.634),
-    "california5": Known(5, 20640, 0.547, 0.572, 0.567, None),
-}
 
 KERNELS: dict[str, dict[str, Any]] = {
     "gaussian": {"learner.kernel": "gaussian", "learner.dimension": 200, "learner.alpha": 0.9},

@@ -21,13 +21,14 @@ from anabranch.learners import make
 from anabranch.model_file import read
 from anabranch.network import build_graph, combination_weights, node_names
 from anabranch.protocol import Learner
+from anabranch.reproduce.dsvor_paper import SYNTHETIC
 from anabranch.simulate import simulate
 from anabranch.synthetic import make_stream
 from benchmarks.jobs import command
 from benchmarks.scored_jobs import BATCH, LEARNERS, ScoredJob, Scores, markdown, run_all, spread
 from benchmarks.table import Row, write_results
 
-__all__ = ["KNOWN", "LEARNER", "differences", "job_of", "loop", "main", "write_set"]
+__all__ = ["LEARNER", "differences", "job_of", "loop", "main", "write_set"]
 
 NODES, SHARD, TEST = 20, 50, 1000
 TRAIN = NODES * SHARD
@@ -41,17 +42,8 @@ LEARNER: dict[str, dict[str, Any]] = {
 }
 """Set 1 and set 2, by their names in `anabranch.synthetic`."""
 
-KNOWN: dict[tuple[str, int, str], tuple[float, float]] = {
-    ("linear", 500, "cooperative"): (0.683, 0.322),
-    ("linear", 2000, "cooperative"): (0.692, 0.314),
-    ("linear", 0, "local"): (0.670, 0.337),
-    ("linear", 0, "pooled"): (0.692, 0.314),
-    ("nonlinear", 500, "cooperative"): (0.873, 0.127),
-    ("nonlinear", 2000, "cooperative"): (0.874, 0.126),
-    ("nonlinear", 0, "local"): (0.803, 0.198),
-    ("nonlinear", 0, "pooled"): (0.875, 0.125),
-}
-"""Accuracy and mean absolute error of papers/dsvor.md; k = 0: at any."""
+_KNOWN_AS = {"local": "local", "pooled": "centralised"}
+"""Learners that are known without a number of rounds, and as what."""
 
 
 def columns(count: int) -> list[str]:
@@ -151,7 +143,7 @@ def _rows(found: Mapping[tuple[Any, ...], Scores]) -> Iterator[Row]:
     for name, k, learner in product(LEARNER, LENGTHS, LEARNERS):
         group = [s for key, s in found.items() if key[::2] == (name, WARM_UP + k)]
         figure = f"k = {k}, {learner}"
-        known = KNOWN.get((name, k, learner)) or KNOWN[name, 0, learner]
+        known = SYNTHETIC[name, _KNOWN_AS.get(learner, str(k))]
         accuracy = spread(scores.accuracy[learner] for scores in group)
         error = spread(scores.error[learner] for scores in group)
         yield Row(name, figure, accuracy.mean, "accuracy", f"± {accuracy.sd:.3f}", known[0])

@@ -34,7 +34,7 @@ def model_name(node: str) -> str:
 def model_metadata(job: Job, features: Sequence[str]) -> dict[str, Any]:
     """Give what a model file keeps beside the model: how to read records for it."""
     named = {"features": list(features), "label": job.source.label}
-    settings = record_settings(job)
+    settings = None if features else record_settings(job)
     return named if settings is None else {**named, "records": settings}
 
 

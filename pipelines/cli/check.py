@@ -1,16 +1,17 @@
 """`anabranch check`: what a job would do, without doing it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pipelines.cli.guard import complain
 from pipelines.cli.source import check_source
+from pipelines.cli.traffic import traffic
 from pipelines.config import Job, build_weights, load_job
 from pipelines.config.derive import ROWS_PER_NODE
-from pipelines.config.learner import learner_class, takes_labels, task_of
+from pipelines.config.learner import task_of
 from pipelines.topics import settle
 
 if TYPE_CHECKING:
@@ -35,9 +36,9 @@ def check(
     resolved = load_job(job, settings or [])
     source = check_source(resolved, settle(resolved, None, make=False))
     weights = build_weights(resolved.network)
-    features = len(source.features) or None
+    features = source.columns or len(source.features) or None
     facts = _job_facts(resolved, features) | _graph_facts(weights)
-    for name, value in (facts | _traffic(resolved, features, weights)).items():
+    for name, value in (facts | traffic(resolved, source, weights)).items():
         typer.echo(f"{name:20}{value}")
     for warning in _warnings(resolved, weights, len(source.partitions)):
         complain(f"warning: {warning}")
@@ -49,8 +50,25 @@ def _job_facts(job: Job, features: int | None) -> dict[str, str]:
         "learner": _learner(job),
         "features": "told by the first record" if features is None else f"{features}",
         **known,
+        **_windows(job),
         "rows a tick": f"{job.source.rows_per_tick:,} of each partition",
     }
+
+
+def _windows(job: Job) -> dict[str, str]:
+    """Say what nodes learn of raw samples, and when they raise alarms."""
+    signal, alarm, facts = job.signal, job.alarm, {}
+    if signal.window is not None:
+        shared = 1.0 - (signal.hop or signal.window) / signal.window
+        overlap = f", {shared:.0%} shared with the one before" if shared > 0.0 else ""
+        facts["windows"] = f"{signal.window:,} samples every {signal.hop:,}{overlap}"
+        facts["modes"] = f"{signal.modes} a channel, over {signal.trials:,} noisy copies"
+    if alarm.rise is not None:
+        ranks = "rank" if alarm.rise == 1 else "ranks"
+        facts["alarms"] = (
+            f"{alarm.rise} {ranks} up for {alarm.stay} windows, to {job.output.alarms}"
+        )
+    return facts
 
 
 def _labels(job: Job) -> str:
@@ -82,52 +100,6 @@ def _graph_facts(weights: "Weights") -> dict[str, str]:
     }
 
 
-def _traffic(job: Job, features: int | None, weights: "Weights") -> dict[str, str]:
-    messages = 2 * len(weights.graph.edges)
-    traffic = "depends on features"
-    if features is not None:
-        size = _message_size(job, features)
-        traffic = f"at most {messages * size:,} ({messages:,} messages of {size:,})"
-    if job.source.label_list and job.source.new_labels == "grow":
-        traffic += ", more with every new label"
-    return {"messages a round": f"{messages:,}", "bytes a round": traffic}
-
-
-def _message_size(job: Job, features: int) -> int:
-    from anabranch.learners import make
-    from anabranch.protocol import Labelled
-
-    section = job.learner
-    known = {"labels": job.source.label_names} if takes_labels(learner_class(section.kind)) else {}
-
-    def fresh() -> Any:
-        return make(section.kind, features, section.ranks, **known, **section.options)
-
-    # Past any warm-up, whose messages carry moments too.
-    after = int(section.options.get("warm_up") or 0) + 1
-    learner = fresh()
-    if isinstance(learner, Labelled):
-        learner = _taught(fresh, features, after)
-    late = learner.messages(2 * after)
-    return max((sum(a.nbytes for a in message.arrays.values()) for message in late), default=0)
-
-
-def _taught(fresh: Callable[[], Any], features: int, rounds: int) -> Any:
-    """Give one of two nodes that have met samples, for learners that say little before."""
-    import numpy as np
-
-    from anabranch.network import combination_weights, node_names, path
-    from anabranch.simulate import simulate
-
-    graph = path(node_names(2))
-    nodes = {name: fresh() for name in graph.nodes}
-    X = np.random.default_rng(0).normal(size=(4, features))
-    y = np.repeat(np.array([[0.0], [1.0]] * 2), len(nodes[graph.nodes[0]].labels), axis=1)
-    tick = dict.fromkeys(graph.nodes, (X, y))
-    run = simulate(nodes, combination_weights(graph), [tick], final_rounds=rounds)
-    return run.learners[graph.nodes[0]]
-
-
 def _warnings(job: Job, weights: "Weights", partitions: int) -> Iterator[str]:
     nodes = len(weights.graph.nodes)
     if nodes > 1 and weights.spectral_gap < _SLOW_GAP:
@@ -136,6 +108,8 @@ def _warnings(job: Job, weights: "Weights", partitions: int) -> Iterator[str]:
             f"{1 / weights.spectral_gap:,.0f} rounds to agree; more edges make it wider"
         )
     rows = job.source.rows_per_tick * partitions / len(job.hosted)
+    if job.signal.hop is not None:
+        rows *= job.signal.samples / job.signal.hop
     if rows > ROWS_PER_NODE and job.job.kind == "stream":
         yield (
             f"{rows:,.0f} rows a node between exchanges: fast, but nodes hear of each other "

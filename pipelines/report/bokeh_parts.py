@@ -72,14 +72,23 @@ def script() -> str:
     return "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw)
 
 
-def empty_figure(label: str, title: str, kind: Literal["linear", "log"] = "linear") -> Any:
-    """Make a figure against samples, as wide as its place, without colours of its own."""
+def empty_figure(
+    label: str,
+    title: str,
+    kind: Literal["linear", "log"] = "linear",
+    across: Literal["linear", "log"] = "linear",
+) -> Any:
+    """Make a figure against samples, as wide as its place, without colours of its own.
+
+    `kind` is the y axis's, `across` the x axis's.
+    """
     from bokeh.models import BasicTickFormatter, NumeralTickFormatter
     from bokeh.plotting import figure
 
     made: Any = figure(
         height=_HEIGHT,
         sizing_mode="stretch_width",
+        x_axis_type=across,
         y_axis_type=kind,
         x_axis_label="samples seen by the network",
         y_axis_label=label,

@@ -11,7 +11,9 @@
   function paint({ spec, doc }) {
     const model = (id) => doc.get_model_by_id(id);
     for (const [id, name] of Object.entries(spec.inks)) {
-      model(id).line_color = { value: ink(name) };
+      const glyph = model(id);
+      glyph.line_color = { value: ink(name) };
+      if ("fill_color" in glyph.properties) glyph.fill_color = { value: ink(name) };
     }
     for (const id of spec.axes) {
       const axis = model(id);

@@ -2,24 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from anabranch.protocol import Array
 from anabranch.reproduce.elastic_net import Reproduction
 from anabranch.reproduce.elastic_net_run import Trace
-from pipelines.report.bokeh_parts import Chart, empty_figure
+from pipelines.report.bokeh_parts import Chart
 from pipelines.report.markup import chart_place, count, legend, number, table, text
 from pipelines.report.page import page, section
+from pipelines.report.paper_lines import Line, line_chart
 from pipelines.report.write import write_html
 
 __all__ = ["reproduced_body", "write_reproduced"]
 
 Rows = Sequence[Mapping[str, float | None]]
-Line = tuple[str, Array, Array, str, str]
-"""(label, x, y, CSS variable of the colour, dash)."""
-
 _INKS = {"synthetic": "--run-0", "diabetes": "--run-1", "own settings": "--run-2"}
 _LABELS = {
     "synthetic": "Synthetic set, the paper's settings",
@@ -109,7 +107,7 @@ def _curves(traces: Mapping[str, Trace]) -> tuple[str, list[Chart]]:
     charts, html = [], ""
     for key, (label, kind, read) in _QUANTITIES.items():
         lines = [_against_rounds(_LABELS[n], read(t), _INKS[n]) for n, t in traces.items()]
-        charts.append(_chart(f"chart-{key}", label, kind, "round", lines))
+        charts.append(line_chart(f"chart-{key}", label, kind, "round", lines))
         note = ", logarithmic" if kind == "log" else ""
         html += chart_place(f"chart-{key}", "", f"{text(label)}{note}.")
     return f'{names}<div class="pair">{html}</div>', charts
@@ -120,7 +118,7 @@ def _residuals(traces: Mapping[str, Trace]) -> tuple[str, list[Chart]]:
     charts, html = [], ""
     for i, (name, trace) in enumerate(traces.items()):
         lines = [_against_rounds(t, read(trace), ink, dash) for t, ink, dash, read in _RESIDUALS]
-        charts.append(_chart(f"chart-residuals-{i}", "Residual", "log", "round", lines))
+        charts.append(line_chart(f"chart-residuals-{i}", "Residual", "log", "round", lines))
         html += chart_place(f"chart-residuals-{i}", "", f"{text(_LABELS[name])}; logarithmic.")
     return f'{names}<div class="pair">{html}</div>', charts
 
@@ -154,7 +152,7 @@ def _alone(local: Rows, patients: Rows) -> tuple[str, Chart]:
         (label, nodes, np.array([row[key] for row in local], dtype=np.float64), ink, dash)
         for key, label, ink, dash in styles
     ]
-    chart = _chart("chart-alone", "RMSE over the rows to test", "linear", "nodes", lines)
+    chart = line_chart("chart-alone", "RMSE over the rows to test", "linear", "nodes", lines)
     entries = legend([(label, ink, dash) for _, label, ink, dash in styles])
     place = chart_place("chart-alone", entries, "The synthetic sets: RMSE against nodes.")
     shown = _alone_table("Synthetic sets, means", local)
@@ -172,29 +170,3 @@ def _alone_table(caption: str, rows: Rows) -> str:
 
 def _against_rounds(label: str, values: Array, ink: str, dash: str = "solid") -> Line:
     return label, np.arange(1.0, len(values) + 1.0), values, ink, dash
-
-
-def _chart(
-    target: str, label: str, kind: Literal["linear", "log"], against: str, lines: Sequence[Line]
-) -> Chart:
-    """Draw lines against rounds or nodes; what is not above 0 has no place on a log axis."""
-    from bokeh.models import BasicTickFormatter, ColumnDataSource
-
-    figure: Any = empty_figure(label, label, kind)
-    chart = Chart(target, figure)
-    figure.xaxis.axis_label = f"{against}s" if against == "round" else against
-    figure.xaxis.formatter = BasicTickFormatter()
-    for name, x, y, ink, dash in lines:
-        shown = np.where(y > 1e-15, y, np.nan) if kind == "log" else y
-        source = ColumnDataSource({"x": x, "y": shown, "name": [name] * len(x)})
-        drawn = figure.line("x", "y", source=source, line_width=2.5, line_dash=dash)
-        chart.inks[drawn.glyph.id] = ink
-    _hover(figure, against)
-    return chart
-
-
-def _hover(figure: Any, against: str) -> None:
-    from bokeh.models import HoverTool
-
-    tips = [("", "@name"), (against, "@x{0}"), ("value", "$data_y{0.[00000]}")]
-    figure.add_tools(HoverTool(tooltips=tips, line_policy="nearest"))

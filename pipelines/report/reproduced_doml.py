@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from anabranch.reproduce.doml_table import Cell, Table
-from pipelines.report.markup import MISSING, count, number, table, text
+from anabranch.reproduce.doml_table import Table
+from pipelines.report.markup import text
 from pipelines.report.page import page, section
+from pipelines.report.paper_tables import shown
 from pipelines.report.write import write_html
 
 __all__ = ["doml_body", "write_doml"]
@@ -55,34 +56,6 @@ def doml_body(tables: Sequence[Table]) -> str:
     found = {one.key: one for one in tables}
     body = ""
     for title, keys in _SECTIONS.items():
-        body += section(title, "".join(_shown(found[key]) for key in keys if key in found))
+        body += section(title, "".join(shown(found[key]) for key in keys if key in found))
     readings = "".join(f"<li>{reading}</li>" for reading in _READINGS)
     return body + section("How the paper was read", f"<ul>{readings}</ul>")
-
-
-def _shown(one: Table) -> str:
-    rows, last = [], None
-    for row in one.rows:
-        cells = [_cell(cell) for cell in row]
-        # A name that repeats is told once, by a row of its own over those of its group.
-        if _grouped(one) and row[0] != last:
-            rows.append([cells[0]])
-            last = row[0]
-        rows.append(cells[1:] if _grouped(one) else cells)
-    head = [text(name) for name in (one.columns[1:] if _grouped(one) else one.columns)]
-    notes = "".join(f"<p>{text(note)}</p>" for note in one.notes)
-    return table(text(one.caption), head, rows) + notes
-
-
-def _grouped(one: Table) -> bool:
-    return len({row[0] for row in one.rows}) < len(one.rows)
-
-
-def _cell(cell: Cell) -> str:
-    if cell is None:
-        return MISSING
-    if isinstance(cell, str):
-        return text(cell)
-    if isinstance(cell, int):
-        return count(cell)
-    return number(cell) if abs(cell) < 1e6 else f"{cell:.1e}"
