@@ -11,7 +11,7 @@ from connectors.shapes import uses
 from connectors.template import CSV, FEATURE, LABELS, TEXT, WORDS, Template
 from connectors.values import BadRecord, flag, identity, label, node, number, shown
 
-__all__ = ["CsvCodec", "choose_features", "read_header", "split_fields"]
+__all__ = ["CsvCodec", "choose_features", "read_fields", "read_header", "split_fields"]
 
 csv.field_size_limit(1 << 30)  # the length of a record is what is bounded
 
@@ -119,7 +119,7 @@ class CsvCodec:
 
     def parse(self, line: bytes) -> Row:
         """Read one line, without its line end; see `Codec.parse`."""
-        fields = self._split(line)
+        fields = read_fields(line, self._columns, self._form.separator)
         kind = self._kind(fields)
         features = self._features(fields, kind)
         truth = self._truth(fields) if kind != stream.SAMPLE else float("nan")
@@ -166,26 +166,37 @@ class CsvCodec:
                 raise
             raise BadRecord("bad_label", bad.detail) from None
 
-    def _split(self, line: bytes) -> list[str]:
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise BadRecord("bad_encoding", f"the record is not UTF-8: {error}") from None
-        fields = _fields(text, self._form.separator)
-        wanted = len(self._columns)
-        if len(fields) < wanted:
-            raise BadRecord(
-                "missing_field",
-                f"{len(fields)} fields where {wanted} are wanted: field"
-                f" {shown(self._columns[len(fields)])} is missing",
-            )
-        if len(fields) > wanted:
-            raise BadRecord(
-                "extra_field",
-                f"{len(fields)} fields where {wanted} are wanted: the first too many is"
-                f" {shown(fields[wanted])}",
-            )
-        return fields
+
+def read_fields(line: bytes, columns: Sequence[str], separator: str) -> list[str]:
+    r"""Read the fields of a line, one of each column.
+
+    Raises
+    ------
+    BadRecord
+        bad_encoding, malformed, missing_field or extra_field.
+
+    >>> read_fields(b'a;"b;c"', ("x", "y"), ";")
+    ['a', 'b;c']
+    """
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadRecord("bad_encoding", f"the record is not UTF-8: {error}") from None
+    fields = _fields(text, separator)
+    wanted = len(columns)
+    if len(fields) < wanted:
+        raise BadRecord(
+            "missing_field",
+            f"{len(fields)} fields where {wanted} are wanted: field"
+            f" {shown(columns[len(fields)])} is missing",
+        )
+    if len(fields) > wanted:
+        raise BadRecord(
+            "extra_field",
+            f"{len(fields)} fields where {wanted} are wanted: the first too many is"
+            f" {shown(fields[wanted])}",
+        )
+    return fields
 
 
 def _fields(text: str, separator: str) -> list[str]:

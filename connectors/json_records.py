@@ -22,7 +22,7 @@ from connectors.template import (
 )
 from connectors.values import BadRecord, shown
 
-__all__ = ["JsonCodec", "infer_features"]
+__all__ = ["JsonCodec", "decode", "infer_features"]
 
 _VALUE = re.compile(
     rb'[ \t\r\n]*(?:"([^"\\]*)"[ \t\r\n]*:[ \t\r\n]*)?'
@@ -40,8 +40,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _decode(line: bytes) -> Any:
-    """Decode one line; every number becomes a float, as `read_number` makes it."""
+def decode(line: bytes) -> Any:
+    """Decode one line; every number becomes a float, as `read_number` makes it.
+
+    Raises
+    ------
+    BadRecord
+        bad_encoding or malformed.
+    """
     try:
         return json.loads(line.decode("utf-8"), parse_int=float, object_pairs_hook=_unique)
     except UnicodeDecodeError as error:
@@ -63,7 +69,7 @@ def infer_features(line: bytes, form: RecordFormat) -> tuple[str, ...] | None:
     ('x1', 'x2')
     """
     try:
-        return name_features(_decode(line), form)
+        return name_features(decode(line), form)
     except BadRecord:
         return None
 
@@ -94,7 +100,7 @@ class JsonCodec:
 
     def parse(self, line: bytes) -> Row:
         """Read one line, without its line end; see `Codec.parse`."""
-        row = self._reader.read(_decode(line))
+        row = self._reader.read(decode(line))
         self._example = line
         return row
 

@@ -21,7 +21,7 @@ _RECORDS_TRIED = 100
 def read_columns(reader: BlockReader, form: RecordFormat, path: str) -> tuple[str, ...] | None:
     """Read or make up a CSV file's columns; None when its header is not there (yet)."""
     if not form.header:
-        return form.columns or (*form.inputs, *form.special)
+        return form.columns_in_order
     line = reader.read_line()
     return None if line is None else read_header(line, path, form.separator)
 

@@ -103,6 +103,5 @@ def open_message_codec(
     """Make the codec of a topic's messages. Raises as `named_features` does."""
     named_features(form, format)
     if format == "csv":
-        columns = form.columns or (*form.inputs, *form.special)
-        return CsvCodec(columns, features, form)
+        return CsvCodec(form.columns_in_order, features, form)
     return JsonCodec(features, form) if format == "json" else MsgpackCodec(features, form)

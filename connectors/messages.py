@@ -29,7 +29,7 @@ from connectors.template import (
     WORDS,
     Template,
 )
-from connectors.values import LONGEST_ID, BadRecord
+from connectors.values import LONGEST_ID, BadRecord, too_long
 
 __all__ = ["MessageParser"]
 
@@ -252,7 +252,7 @@ class MessageParser:
     def _read_one(self, batch: Batch, row: int) -> None:
         value = batch.values[row]
         if len(value) > self._form.max_record:
-            raise BadRecord("too_long", f"longer than max_record ({self._form.max_record} bytes)")
+            raise too_long(self._form.max_record)
         if self._format != "msgpack":
             value = value.strip(_BLANKS)
         if not value:

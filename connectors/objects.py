@@ -21,7 +21,9 @@ from connectors.values import (
     whole_text,
 )
 
-__all__ = ["ObjectReader", "name_features", "sparse_names", "width_names"]
+__all__ = [
+    "ObjectReader", "join_texts", "name_features", "pick_numbers", "sparse_names", "width_names",
+]  # fmt: skip
 
 _EXACT = float(1 << 53)
 _FLOATS = {float}
@@ -139,7 +141,7 @@ class ObjectReader:
     def _features(self, record: dict[str, Any]) -> Features:
         values = [record[name] for name in self.inputs]
         if self._form.text:
-            return " ".join(map(_text, values, self.inputs))
+            return join_texts(values, self.inputs)
         if self._form.sparse_width is not None:
             places, numbers = self._pairs(*values)
             return (
@@ -147,7 +149,7 @@ class ObjectReader:
                 if self._form.sparse
                 else self._scatter(places, numbers)
             )
-        return _numbers(values, self.inputs)
+        return pick_numbers(values, self.inputs)
 
     def _nothing(self) -> Features:
         """Give the features of a label alone."""
@@ -177,7 +179,7 @@ class ObjectReader:
         if len(set(places)) < len(places):
             twice = next(place for place in places if places.count(place) > 1)
             raise BadRecord("bad_index", f"field {shown(name)} holds {twice} twice")
-        return places, _numbers(values, [self.inputs[1]] * len(values))
+        return places, pick_numbers(values, [self.inputs[1]] * len(values))
 
     def _truth(self, record: dict[str, Any]) -> float | Sequence[float] | tuple[str, ...]:
         if self._form.flags:
@@ -220,8 +222,14 @@ class ObjectReader:
         return str(int(value))
 
 
-def _numbers(values: list[Any], names: Sequence[str]) -> list[float]:
-    """Pass finite numbers on as floats."""
+def pick_numbers(values: list[Any], names: Sequence[str]) -> list[float]:
+    """Pass finite numbers on as floats.
+
+    Raises
+    ------
+    BadRecord
+        not_numeric, not_finite or infinite.
+    """
     total = sum(values) if set(map(type, values)) == _FLOATS else float("nan")
     if total - total == 0.0:  # neither NaN nor infinity is among them
         return values
@@ -236,6 +244,20 @@ def _number(value: Any, name: str) -> float:
     if isinstance(value, str):
         _refuse_text(value, name)
     raise BadRecord("not_numeric", f"field {shown(name)} is {shown(value)}, not a number")
+
+
+def join_texts(values: Sequence[Any], names: Sequence[str]) -> str:
+    """Join texts by blanks.
+
+    Raises
+    ------
+    BadRecord
+        not_text.
+
+    >>> join_texts(["a", "b c"], ["title", "body"])
+    'a b c'
+    """
+    return " ".join(map(_text, values, names))
 
 
 def _text(value: Any, name: str) -> str:

@@ -16,7 +16,7 @@ from connectors.records import Codec, RecordFormat
 from connectors.rows import Origin, Rows
 from connectors.scan import SETS_AT, scan
 from connectors.template import CSV, JSON, Template
-from connectors.values import BadRecord
+from connectors.values import BadRecord, too_long
 
 __all__ = ["RecordParser"]
 
@@ -196,7 +196,7 @@ class RecordParser:
 
     def _read_line(self, line: bytes, found: _Scanned, row: int) -> None:
         if len(line) > self._form.max_record:
-            raise BadRecord("too_long", f"longer than max_record ({self._form.max_record} bytes)")
+            raise too_long(self._form.max_record)
         record = self._codec.parse(line)
         found.inputs.put(row, record.features)
         if isinstance(record.label, tuple):

@@ -11,7 +11,10 @@ from anabranch.stream import WHOLE
 from connectors.format_checks import check_format
 from connectors.template import Template
 
-__all__ = ["REASONS", "Codec", "RecordFormat", "Row", "SourceError"]
+__all__ = ["LONGEST_RECORD", "REASONS", "Codec", "RecordFormat", "Row", "SourceError"]
+
+LONGEST_RECORD = 1 << 20
+"""Bytes of a record at most, without its line end."""
 
 REASONS = {
     "malformed": "not a record of this format at all",
@@ -27,7 +30,7 @@ REASONS = {
     "unknown_label": "the record names a label that is not among the known ones, or one new label"
     " too many",
     "unknown_node": "the record names no node of the network",
-    "too_long": "the record is longer than `max_record` bytes",
+    "too_long": "the record has more bytes than a record may have",
     "bad_encoding": "the record is not UTF-8 text",
     "empty_record": "the message has no value, or a blank one",
     "bad_index": "an index of a sparse record is no whole number, out of range, or there twice",
@@ -129,7 +132,7 @@ class RecordFormat:
     task: Task = "ordinal"
     nodes: frozenset[str] | None = None
     header: bool = True
-    max_record: int = 1 << 20
+    max_record: int = LONGEST_RECORD
     node_from: Literal["field", "key", "header"] = "field"
     columns: tuple[str, ...] | None = None
     sparse_width: int | None = None
@@ -160,6 +163,15 @@ class RecordFormat:
     def width(self) -> int | None:
         """The number of X's columns where they have no names of their own, else None."""
         return self.hasher.features if self.text else self.sparse_width
+
+    @property
+    def columns_in_order(self) -> tuple[str, ...]:
+        """The columns of CSV without a header.
+
+        >>> RecordFormat(text=("title", "body")).columns_in_order
+        ('title', 'body', 'y')
+        """
+        return self.columns or (*self.inputs, *self.special)
 
     @property
     def named(self) -> bool:

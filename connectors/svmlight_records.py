@@ -10,11 +10,28 @@ from connectors.records import RecordFormat, Row
 from connectors.template import INDICES, LABEL, SVMLIGHT, VALUES, Template
 from connectors.values import BadRecord, label, number, shown
 
-__all__ = ["SvmlightCodec", "read_pairs", "split_pairs"]
+__all__ = ["SvmlightCodec", "read_line", "read_pairs", "split_pairs"]
 
 _BLANKS = re.compile(r"[ \t]+")
 _QUERY = re.compile(r"qid:[0-9]+")
 _INDEX = re.compile(r"[0-9]{1,15}")
+
+
+def read_line(line: bytes) -> tuple[str, list[str]]:
+    """Read a record to its label and its pairs, without its comment.
+
+    Raises
+    ------
+    BadRecord
+        bad_encoding.
+
+    >>> read_line(b"2 1:0.5 # said so")
+    ('2', ['1:0.5'])
+    """
+    try:
+        return split_pairs(line.partition(b"#")[0].decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise BadRecord("bad_encoding", f"the record is not UTF-8: {error}") from None
 
 
 def split_pairs(text: str) -> tuple[str, list[str]]:
@@ -85,11 +102,7 @@ id=None, kind=0)
 
     def parse(self, line: bytes) -> Row:
         """Read one line, without its line end; see `Codec.parse`."""
-        try:
-            text = line.partition(b"#")[0].decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise BadRecord("bad_encoding", f"the record is not UTF-8: {error}") from None
-        first, tokens = split_pairs(text)
+        first, tokens = read_line(line)
         truth = self._truth(first)
         return Row(read_pairs(tokens, self._form.index_base, self._width), truth)
 

@@ -7,7 +7,7 @@ from connectors.records import RecordFormat
 
 __all__ = [
     "LONGEST_ID", "BadRecord", "finite", "flag", "identity", "label", "node", "number", "shown",
-    "whole_text",
+    "too_long", "whole_text",
 ]  # fmt: skip
 
 _NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
@@ -25,6 +25,15 @@ class BadRecord(Exception):  # noqa: N818 - control flow between a codec and its
         super().__init__(reason, detail)
         self.reason = reason
         self.detail = detail
+
+
+def too_long(most: int) -> BadRecord:
+    """Say that a record has more bytes than it may have.
+
+    >>> too_long(1048576).detail
+    'longer than 1,048,576 bytes, the most a record may have'
+    """
+    return BadRecord("too_long", f"longer than {most:,} bytes, the most a record may have")
 
 
 def shown(value: object) -> str:

@@ -23,6 +23,9 @@ def windows(
 ) -> Stream[Item]:
     """Turn each tick's raw samples into the windows that they complete, possibly none.
 
+    Sensors without any window are told of at the end of their partition, by a block of tick -1
+    with a dead letter for each.
+
     A snapshot holds what of a partition is in no whole window yet, so that a resumed job makes the
     windows of an uninterrupted one, bit for bit.
 
@@ -50,14 +53,15 @@ class _Windows(StatefulBatchLogic[Item, Item, dict[str | None, Any]]):
 
     @override
     def on_batch(self, values: list[Item]) -> tuple[Iterable[Item], bool]:
-        return [self._made(item) for item in values], self.RETAIN
+        return [made for item in values for made in self._made(item)], self.RETAIN
 
-    def _made(self, item: Item) -> Item:
-        if isinstance(item, End):
-            return item
+    def _made(self, item: Item) -> list[Item]:
         if self._windower is None:
             self._windower = Windower(self._plan, item.partition, self._state)
-        return self._windower.take(item)
+        if isinstance(item, Block):
+            return [self._windower.take(item)]
+        last = self._windower.end()
+        return [item] if last is None else [last, item]
 
     @override
     def snapshot(self) -> dict[str | None, Any]:

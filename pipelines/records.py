@@ -57,4 +57,9 @@ def record_settings(job: Job) -> dict[str, Any] | None:
     if source.columns_in_all is None:
         return None
     settings = {key: getattr(source, key) for key in _KEPT}
-    return {**settings, "text": ("text",)} if source.kind == "reviews" else settings
+    if source.kind == "reviews":
+        return {**settings, "text": ("text",)}
+    objects = source.kind == "jsonl" or (source.kind == "kafka" and source.format != "csv")
+    if not source.header:
+        settings["columns"] = record_format(job).columns_in_order
+    return {**settings, "objects": objects}

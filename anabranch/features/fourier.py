@@ -15,7 +15,24 @@ from anabranch.kernels.lanes import padded
 from anabranch.kernels.margins import FOURIER
 from anabranch.protocol import Array, freeze
 
-__all__ = ["FourierMap"]
+__all__ = ["FourierMap", "check_orthogonal"]
+
+
+def check_orthogonal(kernel: str) -> None:
+    """Refuse kernels that have no orthogonal frequencies.
+
+    Raises
+    ------
+    ConfigurationError
+        The kernel is not Gaussian.
+
+    >>> check_orthogonal("gaussian")
+    """
+    if kernel != "gaussian":
+        raise ConfigurationError(
+            f"no orthogonal frequencies: kernel={kernel!r} with orthogonal=True; allowed: "
+            "gaussian, whose frequencies have no preferred direction"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +103,8 @@ class FourierMap:
             raise ConfigurationError(
                 f"no random features: kernel={kernel!r}; allowed: {', '.join(SPECTRA)}"
             )
-        if orthogonal and kernel != "gaussian":
-            raise ConfigurationError(
-                f"no orthogonal frequencies: kernel={kernel!r} with orthogonal=True; allowed: "
-                "gaussian, whose frequencies have no preferred direction"
-            )
+        if orthogonal:
+            check_orthogonal(kernel)
         return _draw(kernel, tuple(names), dimension, float(gamma), seed, orthogonal)
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 from anabranch.features.additive import ADDITIVE_KERNELS, AdditiveMap, default_order, order_of
-from anabranch.features.fourier import FourierMap
+from anabranch.features.fourier import FourierMap, check_orthogonal
 from anabranch.features.linear import LinearMap
 from anabranch.features.spectra import SPECTRA
 from anabranch.protocol import Array
@@ -86,6 +86,8 @@ def make_map(
     >>> make_map("hellinger", ["a", "b"], 2, gamma=0.5).dimension
     2
     """
+    if orthogonal:
+        check_orthogonal(kernel)
     if kernel == "linear":
         return LinearMap.of(len(names))
     if kernel in ADDITIVE_KERNELS:

@@ -20,8 +20,8 @@ __all__ = [
     "sketch",
 ]
 
-LARGEST = 1e30
-"""Bound of everything in the table: its squares may be added up in float32."""
+LARGEST = float(np.float32(1e30))
+"""Bound of everything in the table, the same in float32: its squares may be added up there."""
 
 _STEEPEST = 1e15
 _TINY = 1e-8

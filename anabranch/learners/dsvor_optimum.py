@@ -3,17 +3,21 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from anabranch.errors import ConfigurationError
+from anabranch.errors import ConfigurationError, SampleError
 from anabranch.learners.batch import BatchDSVOR
-from anabranch.learners.options import check_between
+from anabranch.learners.options import check_between, check_whole
+from anabranch.learners.rows import checked_column, checked_rows
 from anabranch.protocol import Array
 
 __all__ = ["Optimum", "objective", "optimum_of", "solve_optimum"]
 
-_ZERO = 1e-6
-"""A weight is 0 that moves no sample's margin by more; at the gap asked for, true zeros do not."""
+_ZEROS = (1e-6, 1e-8, 1e-10, 1e-12)
+"""A weight is 0 that moves no sample's margin by more: the first that keeps the gap."""
+_RIDGES = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
+"""Shares of its diagonal that the Newton matrix is given where rounding leaves it indefinite."""
+_USELESS = 1e-3
 _STEPS = 200
 _BOUNDARY = 0.995
 
@@ -89,13 +93,14 @@ class _Point:
         pull = self.sides * self.a
         return self.l2 * self.w + self.u - self.Z.T @ pull.sum(axis=1), pull.sum(axis=0)
 
-    def gap(self) -> float:
-        """By how much the objective may be above the least one, relative to it."""
+    def bounds(self) -> tuple[float, float]:
+        """The objective, and what it is at least anywhere."""
         r_w, r_b = self.residuals()
         excess = abs(float(r_w @ self.w)) + abs(float(r_b @ self.b))
         excess += float(sum((x * z).sum() for x, z in self.pairs()))
         value = self.l2 / 2.0 * float(self.w @ self.w) + self.l1 * float(np.abs(self.w).sum())
-        return excess / (value + float(self.xi.sum()))
+        value += float(self.xi.sum())
+        return value, value - excess
 
     def factor(self) -> None:
         """Factor the Newton matrix; D and E are diagonals that stand for a, t, xi and p, n, u."""
@@ -109,7 +114,7 @@ class _Point:
         K[:D, D:] = -self.Z.T @ weights
         K[D:, :D] = K[:D, D:].T
         K[D:, D:] = np.diag(weights.sum(axis=0))
-        self.factors = cho_factor(K, lower=True)
+        self.factors = _factors(K)
 
     def direction(self, goals: list[Array]) -> dict[str, Array]:
         """Solve for the step whose products are the goals to first order."""
@@ -165,17 +170,40 @@ class _Point:
             setattr(self, name, getattr(self, name) + reach * move)
 
 
+def _factors(K: Array) -> tuple[Array, bool]:
+    """Factor by Cholesky, with the least ridge that rounding asks for.
+
+    Raises
+    ------
+    LinAlgError
+        None is enough.
+    """
+    diagonal = K.diagonal().copy()
+    for ridge in _RIDGES:
+        try:
+            np.fill_diagonal(K, (1.0 + ridge) * diagonal)
+            factors: tuple[Array, bool] = cho_factor(K, lower=True)
+        except (LinAlgError, ValueError):
+            continue
+        return factors
+    raise LinAlgError("not positive definite")
+
+
 def solve_optimum(
     Z: Array, y: Array, ranks: int, *, lam: float, alpha: float, tol: float = 1e-9
 ) -> Optimum:
     """Minimise the objective over rows of features Z (n, D) with ranks y (n,).
 
-    A primal-dual interior point method; a step costs n D^2.
+    A primal-dual interior point method; a step costs n D^2. The gap is that of the w given back,
+    zeros and all; it stays above tol where rounding lets it fall no further.
 
     Raises
     ------
     ConfigurationError
-        lam is not above 0, alpha not between 0 and 1, or there is no row.
+        lam or tol is not above 0, alpha not between 0 and 1, ranks below 2, there is no row, or
+        rounding stops the method far from the optimum.
+    SampleError
+        Z or y has the wrong shape or a value that is not finite, or a label is not a rank.
 
     Examples
     --------
@@ -186,28 +214,63 @@ def solve_optimum(
     """
     check_between("lam", lam, 0.0, above=True)
     check_between("alpha", alpha, 0.0, 1.0)
-    if len(Z) == 0:
-        raise ConfigurationError("nothing to solve: Z has no row; allowed: one or more")
-    Z, sides = np.ascontiguousarray(Z, dtype=np.float64), _sides(y, ranks - 1)
+    check_between("tol", tol, 0.0, above=True)
+    Z, y = _checked(Z, y, ranks)
+    sides = _sides(y, ranks - 1)
     between = sides.min(axis=0) < sides.max(axis=0)
-    w, b, gap = np.zeros(Z.shape[1]), np.empty(0), 0.0
+    w, b, least = np.zeros(Z.shape[1]), np.empty(0), 0.0
     if between.any():
         point = _Point(Z, sides[:, between], len(Z) * lam * (1.0 - alpha), len(Z) * lam * alpha)
-        w, b, gap = _solved(point, tol)
-    w = np.where(np.abs(w) * np.abs(Z).max(axis=0) > _ZERO, w, 0.0)
-    b = _all_thresholds(Z @ w, sides, between, b)
-    return Optimum(w, b, objective(Z, y, w, b, lam=lam, alpha=alpha), gap)
+        w, b, least = _solved(point, tol)
+
+    def finished(cut: float) -> Optimum:
+        kept = np.where(np.abs(w) * np.abs(Z).max(axis=0) > cut, w, 0.0)
+        found = _all_thresholds(Z @ kept, sides, between, b)
+        value = objective(Z, y, kept, found, lam=lam, alpha=alpha)
+        return Optimum(kept, found, value, max(0.0, 1.0 - least / len(Z) / value) if value else 0.0)
+
+    whole = finished(0.0)
+    if not whole.gap < _USELESS:
+        raise ConfigurationError(
+            f"rounding stops the solver {whole.gap:.0e} above the optimum: lam={lam}, "
+            f"alpha={alpha}, Z has {Z.shape}; allowed: a larger lam, or fewer features"
+        )
+    cuts = map(finished, _ZEROS if alpha > 0.0 else ())
+    return next((one for one in cuts if one.gap < max(tol, 2.0 * whole.gap)), whole)
+
+
+def _checked(Z: Array, y: Array, ranks: int) -> tuple[Array, Array]:
+    """Give rows (n, D) and ranks (n,) as float64."""
+    check_whole("ranks", ranks, 2)
+    if np.ndim(Z) != 2:
+        raise SampleError(f"wrong shape: Z has {np.shape(Z)}; allowed: (n, D)")
+    if len(Z) == 0:
+        raise ConfigurationError("nothing to solve: Z has no row; allowed: one or more")
+    rows = checked_rows(Z, np.shape(Z)[1])
+    labels = checked_column(y, len(rows))
+    wrong = np.flatnonzero((labels < 1) | (labels > ranks) | (labels % 1.0 != 0.0))
+    if wrong.size:
+        raise SampleError(
+            f"not a rank: y[{wrong[0]}]={labels[wrong[0]]:g}; allowed: whole numbers 1 to {ranks}"
+        )
+    return rows, labels
 
 
 def _solved(point: _Point, tol: float) -> tuple[Array, Array, float]:
-    """Give w, b and the gap once it is below tol, or rounding lets it fall no further."""
-    gap = np.inf
+    """Give w, b and what the objective is at least, once the gap is below tol or falls no more."""
+    best, gap, w, b, most = np.inf, np.inf, point.w, point.b, 0.0
     for _ in range(_STEPS):
-        w, b, before, gap = point.w, point.b, gap, point.gap()
-        if gap < tol or not gap < 2.0 * before:
+        before, (value, least) = gap, point.bounds()
+        gap = (value - least) / value
+        if gap < best:
+            best, w, b, most = gap, point.w, point.b, least
+        if not tol <= gap < 2.0 * before:
             break
-        point.advance()
-    return w, b, gap
+        try:
+            point.advance()
+        except LinAlgError:
+            break
+    return w, b, most
 
 
 def _all_thresholds(f: Array, sides: Array, between: Array, found: Array) -> Array:

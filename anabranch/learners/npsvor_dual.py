@@ -84,7 +84,8 @@ def empty_planes(problem: Problem) -> Planes:
 
 
 def planes_of(problem: Problem, beta: Array) -> Planes:
-    """Give the planes of dual variables (n, lanes), once these are within their bounds."""
+    """Give the planes of dual variables (n, lanes) of any dtype, once within their bounds."""
+    kind = problem.rows.dtype
     far = problem.costs.far * problem.weights[:, None]
     near = problem.costs.near * problem.weights[:, None]
     if problem.squared:
@@ -93,9 +94,9 @@ def planes_of(problem: Problem, beta: Array) -> Planes:
     sides = np.sign(problem.ranks[:, None] - lanes)
     inside = np.where(sides == 0, np.clip(beta, -near, near), sides * np.clip(sides * beta, 0, far))
     inside[:, problem.planes :] = 0.0
-    inside = inside.astype(beta.dtype)
+    inside = inside.astype(kind)
     X = problem.rows.matrix(problem.costs.bias)
-    W = (X.T @ inside).astype(beta.dtype)
+    W = (X.T @ inside).astype(kind)
     return Planes(np.ascontiguousarray(W[:-1]), np.ascontiguousarray(W[-1]), inside)
 
 

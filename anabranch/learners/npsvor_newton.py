@@ -18,6 +18,7 @@ _ACCEPT, _FAIR, _GOOD = 1e-4, 0.25, 0.75
 _LEAST, _HALF, _MOST = 0.25, 0.5, 4.0
 _INNER = 0.1
 _ROUNDING = 1e-12
+_NEAR, _TIGHTER, _FURTHER, _STEPS = 0.01, 0.1, 6, 10
 
 Product = Callable[[Array], Array]
 
@@ -69,10 +70,14 @@ class Plane:
         return lambda v: v + self.XT @ (curved * (self.X @ v))
 
     def dual(self, beta: Array) -> float:
-        """Give the dual's value at beta, a bound of the objective from below."""
+        """Give the dual's largest value at multiples of beta, a bound of the objective from below.
+
+        At t beta it is t gain - t^2 curve; the gap at pull(w) itself is half the gradient's square.
+        """
         w = self.XT @ beta
-        gain = np.where(self._near, -self._eps * np.abs(beta), self._sides * beta)
-        return float((gain - beta * beta / (4.0 * self._cost)).sum()) - 0.5 * float(w @ w)
+        gain = float(np.where(self._near, -self._eps * np.abs(beta), self._sides * beta).sum())
+        curve = float((beta * beta / (4.0 * self._cost)).sum()) + 0.5 * float(w @ w)
+        return 0.25 * gain * (gain / curve) if gain > 0.0 else 0.0
 
 
 class NewtonResult(NamedTuple):
@@ -181,10 +186,25 @@ def newton_planes(
         watch = None if trace is None else _told(trace, rank)
         found = newton(plane, begin, tol=tol, most=most, watch=watch)
         W[rank] = found.w
-        values[:, rank] = plane.objective(found.w, found.beta), plane.dual(found.beta)
+        values[:, rank] = plane.objective(found.w, found.beta), _bound(plane, found, tol)
         results.append(found)
     steps, settled = sum(one.steps for one in results), all(one.settled for one in results)
     return NewtonPlanes(W, values[0], values[1], steps, settled)
+
+
+def _bound(plane: Plane, found: NewtonResult, tol: float) -> float:
+    """Give a value of the dual, from further Newton steps where the one at hand is too low.
+
+    The gap grows with the gradient's square, hence with C, where the tolerance does not.
+    """
+    bound, further = plane.dual(found.beta), _FURTHER if found.settled else 0
+    for _ in range(further):
+        if bound >= (1.0 - _NEAR) * plane.objective(found.w, found.beta):
+            break
+        tol *= _TIGHTER
+        found = newton(plane, found.w, tol=tol, most=_STEPS)
+        bound = max(bound, plane.dual(found.beta))
+    return bound
 
 
 def _told(trace: Trace, rank: int) -> Callable[[float], None]:

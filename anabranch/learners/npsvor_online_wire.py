@@ -111,7 +111,7 @@ def written(one: Telling, settings: NpsvorSettings) -> dict[str, Array]:
     deltas = one.deltas
     heads = [[d.origin, d.number << 32 | len(d.indices)] for d in deltas]
     numbers = [one.asks, len(around), len(deltas), one.taken, one.mask, one.clock, one.sequence]
-    arrays = (
+    arrays: tuple[Array, ...] = (
         np.array(numbers, np.uint32),
         np.array(heads, np.uint64).reshape(-1, 2),
         np.array(around, np.uint64),

@@ -1,6 +1,7 @@
 """Blocks of samples, read without trust: what is wrong names its place in X or y."""
 
 import numpy as np
+from scipy import sparse
 
 from anabranch.errors import SampleError
 from anabranch.kernels.checks import LIMIT, bounded
@@ -27,10 +28,9 @@ def shaped_rows(X: Array, features: int, name: str = "X") -> Array:
         rows = sealed(X)
         if rows.flags.c_contiguous:
             return rows
-    try:
-        rows = np.ascontiguousarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise SampleError(f"not numbers: {name}; {error}") from error
+    if sparse.issparse(X):
+        raise SampleError(f"not dense: {name} is a scipy matrix; allowed: {name}.toarray()")
+    rows = _real(X, name)
     if rows.ndim != 2 or rows.shape[1] != features or np.ndim(X) != 2:
         raise SampleError(f"wrong shape: {name} has {np.shape(X)}; allowed: (n, {features})")
     return sealed(rows)
@@ -51,13 +51,20 @@ def shaped_column(y: Array, count: int) -> Array:
         column = sealed(y)
         if column.flags.c_contiguous:
             return column
-    try:
-        column = np.ascontiguousarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise SampleError(f"not numbers: y; {error}") from error
+    column = _real(y, "y")
     if column.shape != (count,) or np.ndim(y) != 1:
         raise SampleError(f"wrong shape: y has {np.shape(y)}; allowed: ({count},)")
     return sealed(column)
+
+
+def _real(given: Array, name: str) -> Array:
+    """Give numbers as float64 in C order."""
+    try:
+        if np.iscomplexobj(given):
+            raise SampleError(f"not real: {name} holds complex numbers; allowed: real ones")
+        return np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise SampleError(f"not numbers: {name}; {error}") from error
 
 
 def checked_rows(X: Array, features: int) -> Array:

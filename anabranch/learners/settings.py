@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from anabranch.errors import ConfigurationError
 from anabranch.features.additive import ADDITIVE_KERNELS
+from anabranch.features.fourier import check_orthogonal
 from anabranch.features.maps import KERNELS, feature_count
 from anabranch.learners.options import (
     check_between,
@@ -112,6 +113,8 @@ class Settings:
         for key in _POSITIVE:
             check_between(key, getattr(self, key), 0.0, above=True)
         check_flag("orthogonal", self.orthogonal)
+        if self.orthogonal:
+            check_orthogonal(self.kernel)
         self._check_shrinking()
         check_names(self.names, self.features)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from anabranch.errors import SampleError
 from anabranch.kernels.checks import LIMIT, bounded, good_rows
@@ -16,7 +17,7 @@ __all__ = ["checked_ranks", "checked_sparse"]
 
 
 def checked_sparse(X: Any, features: int) -> SparseRows:
-    """Give X (n, features) as sparse rows of float64, every value finite; read-only.
+    """Give X (n, features), of any kind, as sparse rows of float64, all finite; read-only.
 
     Raises
     ------
@@ -27,11 +28,15 @@ def checked_sparse(X: Any, features: int) -> SparseRows:
     >>> checked_sparse([[0.0, 2.0]], 2).indices.tolist()
     [1]
     """
+    if sparse.issparse(X):
+        X = _of_scipy(X, features)
     if not isinstance(X, SparseRows):
         indptr, indices, values = compressed(checked_rows(X, features))
         return SparseRows(sealed(indptr), sealed(indices), sealed(values), features)
     if X.features != features:
         raise SampleError(f"wrong shape: X has {X.shape}; allowed: (n, {features})")
+    if np.iscomplexobj(X.values):
+        raise SampleError("not real: X holds complex numbers; allowed: real ones")
     indptr = sealed(np.ascontiguousarray(X.indptr, np.int64))
     indices = sealed(np.ascontiguousarray(X.indices, np.uint32))
     values = sealed(np.ascontiguousarray(X.values, np.float64))
@@ -43,6 +48,15 @@ def checked_sparse(X: Any, features: int) -> SparseRows:
     if not bounded(values):
         raise _unbounded(rows)
     return rows
+
+
+def _of_scipy(X: Any, features: int) -> SparseRows:
+    if X.shape[1:] != (features,):
+        raise SampleError(f"wrong shape: X has {X.shape}; allowed: (n, {features})")
+    try:
+        return SparseRows.of(X, X.dtype)
+    except ValueError as error:
+        raise SampleError(str(error)) from error
 
 
 def _unbounded(rows: SparseRows) -> SampleError:

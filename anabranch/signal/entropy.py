@@ -20,6 +20,8 @@ Method = Literal["compiled", "library"]
 METHODS: tuple[Method, ...] = ("compiled", "library")
 LARGEST_ORDER = 8
 """Of the entropy: its patterns are counted, order! of them."""
+MOST_MODES = 20
+"""Each needs windows twice as long: so many, two million samples."""
 SIFTS = 10
 """Times an envelope is taken off before what is left counts as a mode (Wu and Huang 2009)."""
 
@@ -73,10 +75,11 @@ class EntropyFeatures:
             check_whole(name, getattr(self, name), least)
         check_between("noise", self.noise, 0.0, None)
         check_choice("method", self.method, METHODS)
-        if self.order > LARGEST_ORDER:
-            raise ConfigurationError(
-                f"out of range: order={self.order!r}; allowed: 2 to {LARGEST_ORDER}"
-            )
+        for name, least, most in (("modes", 1, MOST_MODES), ("order", 2, LARGEST_ORDER)):
+            if getattr(self, name) > most:
+                raise ConfigurationError(
+                    f"out of range: {name}={getattr(self, name)!r}; allowed: {least} to {most}"
+                )
         for name in ("antropy", "PyEMD") if self.method == "library" else ():
             _need(name)
 

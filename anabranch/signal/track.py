@@ -41,12 +41,17 @@ class Window(NamedTuple):
 
 
 class Track:
-    """Cuts samples into windows as they come, whatever the blocks they come in."""
+    """Cuts samples into windows as they come, whatever the blocks they come in.
+
+    Attributes
+    ----------
+    number : whole windows so far, those left out for being held back in part included
+    """
 
     def __init__(self) -> None:
         self._tail: Samples | None = None
         self._skip = 0
-        self._number = 0
+        self.number = 0
 
     def take(self, samples: Samples, window: int, hop: int) -> Iterator[Window]:
         """Give the windows that samples complete; those held back in part are left out."""
@@ -58,13 +63,20 @@ class Track:
         while start + window <= len(samples.y):
             own = samples.rows(slice(start, start + window))
             if own.held.all() or not own.held.any():
-                yield _window(own, self._number)
-            self._number += 1
+                yield _window(own, self.number)
+            self.number += 1
             start += hop
         # Copies: a view would keep the whole block alive.
         left = samples.rows(slice(start, None))
         self._tail = Samples(*(None if a is None else a.copy() for a in left))  # type: ignore[arg-type]
         self._skip = max(0, start - len(samples.y))
+
+    @property
+    def left(self) -> tuple[int, int]:
+        """Samples that are in no whole window yet, and the last one's position; 0 without any."""
+        if self._tail is None or not len(self._tail.y):
+            return 0, 0
+        return len(self._tail.y), int(self._tail.positions[-1])
 
     def restart(self) -> None:
         """Let the next window begin with the next sample."""
@@ -73,14 +85,14 @@ class Track:
     def export(self) -> dict[str, Any]:
         """Give the state, plain values and arrays that change no more."""
         tail = None if self._tail is None else tuple(self._tail)
-        return {"tail": tail, "skip": self._skip, "number": self._number}
+        return {"tail": tail, "skip": self._skip, "number": self.number}
 
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> Self:
         """Go on from what `export` gave."""
         track = cls()
         track._tail = None if state["tail"] is None else Samples(*state["tail"])
-        track._skip, track._number = state["skip"], state["number"]
+        track._skip, track.number = state["skip"], state["number"]
         return track
 
 

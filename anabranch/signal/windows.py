@@ -1,6 +1,6 @@
 """Windows over the raw samples of a sensor, and what is known of them as rows to learn."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -74,7 +74,9 @@ class Windower:
     last, and the position, time and node of its last sample. It is held back if all its samples
     are; one of which some are held back is neither learned nor scored. No window runs over a record
     that could not be used: the samples before it that are in no whole window are left out, and the
-    next window begins after it.
+    next window begins after it. A sample that is not finite does so to windows of its own node;
+    a record that could not be read, whose node is not known, to those of all nodes of the
+    partition.
 
     Parameters
     ----------
@@ -100,7 +102,9 @@ class Windower:
 
     def take(self, block: Block) -> Block:
         """Give the windows that a block completes, as a block of the same tick."""
-        letters = [*block.dead, *_not_finite(block)]
+        refused = _not_finite(block)
+        letters = [*block.dead, *refused.values()]
+        rows = {letter.position: row for row, letter in refused.items()}
         made: list[_Made] = []
         start = 0
         for position in sorted(letter.position for letter in letters):
@@ -108,11 +112,41 @@ class Windower:
                 int(np.searchsorted(block.positions, position, side)) for side in ("left", "right")
             )
             made.extend(self._windows(block, np.arange(start, stop)))
-            for track in self._tracks.values():
-                track.restart()
+            self._restart(block.keys, rows.get(position))
             start = after
         made.extend(self._windows(block, np.arange(start, len(block.y))))
         return self._block(block, made, tuple(letters))
+
+    def _restart(self, keys: list[str] | None, row: int | None) -> None:
+        """Begin anew after a bad record: windows of the row's node, of all where none is known."""
+        hit: Iterable[str | None] = self._tracks
+        if keys is not None and row is not None:
+            hit = {keys[row]} & self._tracks.keys()
+        for key in hit:
+            self._tracks[key].restart()
+
+    def end(self) -> Block | None:
+        """Give the last words on sensors that had samples but no window, as a block without rows.
+
+        Its tick is -1: there is nothing to learn from it.
+        """
+        empty = [(key, track) for key, track in self._tracks.items() if track.number == 0]
+        if not empty:
+            return None
+        letters = tuple(self._no_window(key, track) for key, track in empty)
+        none = freeze(np.empty(0))
+        rows = freeze(np.empty((0, 0)))
+        return Block(self.partition, -1, rows, none, none.astype(np.int64), dead=letters)
+
+    def _no_window(self, key: str | None, track: Track) -> DeadLetter:
+        sensor = self.partition if key is None else key
+        left, position = track.left
+        return DeadLetter(
+            "no_window",
+            f"{sensor} gave no window: {left:,} samples are left, signal.window is "
+            f"{self.plan.window:,}",
+            source_of(self.partition), self.partition, position, b"",
+        )  # fmt: skip
 
     def export(self) -> dict[str | None, Any]:
         """Give the state, plain values and arrays that change no more."""
@@ -174,12 +208,13 @@ def _by_key(keys: list[str] | None, rows: Array) -> list[tuple[str | None, Array
     return [(key, np.array(own)) for key, own in sorted(named.items())]
 
 
-def _not_finite(block: Block) -> list[DeadLetter]:
+def _not_finite(block: Block) -> dict[int, DeadLetter]:
+    """Give the rows that are not finite, with their dead letters."""
     where = (source_of(block.partition), block.partition)
-    return [
-        DeadLetter(
+    return {
+        row: DeadLetter(
             "refused", "a sample is not finite", *where, int(block.positions[row]),
             features_text(block.X, row),
         )
         for row in np.flatnonzero(~np.isfinite(block.X).all(axis=1)).tolist()
-    ]  # fmt: skip
+    }  # fmt: skip

@@ -3,7 +3,7 @@
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from anabranch.errors import ConfigurationError
 from anabranch.kernels.sparse_lanes import lanes_for
@@ -24,12 +24,17 @@ from anabranch.protocol import Array
 from anabranch.sklearn_face.rank_classifier import RankClassifier
 from anabranch.sklearn_face.ranked import (
     check_choice,
+    check_cost,
+    check_finite,
     check_lengths,
     check_positive,
+    costly,
+    order_of,
     ranks_of,
+    rows_of,
+    seed_of,
     warn_unfinished,
 )
-from anabranch.sparse import SparseRows
 
 __all__ = ["NPSVOR"]
 
@@ -49,7 +54,7 @@ class NPSVOR(RankClassifier):
 
     Parameters
     ----------
-    C : what an error costs, where `C1` or `C2` is None
+    C : what an error costs, where `C1` or `C2` is None; 1e-20 to 1e30
     C1, C2 : of the own rank's rows, and of all others
     epsilon : distance from the own plane that costs nothing
     loss : "squared_hinge" (L2-NPSVOR) or "hinge" (L1)
@@ -64,9 +69,10 @@ class NPSVOR(RankClassifier):
     max_iter : passes over the rows, or Newton steps; a plane, for all solvers but "dcd"
     fit_intercept : whether planes have a bias
     dtype : "float32" or "float64", of planes and dual variables; "tron" uses float64
-    classes : all labels from the lowest to the highest; None: those in the data, sorted
+    classes : all labels from the lowest to the highest; None: the categories of an ordered pandas
+        column, in their order, or else the labels in the data, sorted: words by the alphabet
     warm_start : begin at what the last `fit` found, if it had as many rows, features, planes
-    random_state : seed of the order in which rows are visited
+    random_state : seed of the order in which rows are visited; None: another every time
     trace : whether to note the objective after every pass or step
 
     Attributes
@@ -74,7 +80,8 @@ class NPSVOR(RankClassifier):
     classes_ : labels, in order
     coef_, intercept_ : (p, d) and (p,)
     objective_, dual_objective_ : (p,) of each plane
-    gap_ : (p,) their difference relative to the objective, a certificate of optimality
+    gap_ : (p,) their difference relative to the objective, a certificate of optimality: at most
+        so much is missing. The dual of "tron" is that of further Newton steps where its own is far
     n_iter_ : passes, or Newton steps; of all planes together where they come one after the other
     trace_ : list of (seconds, objective) from the start on: processor time of this thread, what
         it takes to evaluate objectives left out, and the sum over all planes; with `trace` only
@@ -137,43 +144,52 @@ class NPSVOR(RankClassifier):
         ConfigurationError
             A setting is out of its range.
         """
-        costs = self._costs()
+        return self._refit(lambda new: new._fit(X, y, sample_weight))
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        costs, seed = self._costs(), seed_of(self.random_state)
+        classes = order_of(y, self.classes)
         kind = np.dtype("float64" if self.solver in _NEWTON else self.dtype)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
             accept_large_sparse=True,
         )  # fmt: skip
-        self.classes_, ranks = ranks_of(y, self.classes)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        with np.errstate(over="ignore"):
-            rows, squared = SparseRows.of(X, kind), self.loss == "squared_hinge"
+        self.classes_, ranks = ranks_of(y, classes)
+        weights = costly(sample_weight, X, max(costs.near, costs.far))
+        rows, squared = rows_of(X, kind), self.loss == "squared_hinge"
         problem = Problem(rows, ranks, len(self.classes_), weights, costs, squared)
         check_lengths(problem.norms)
-        return self._newton(problem) if self.solver in _NEWTON else self._descend(problem)
+        if self.solver in _NEWTON:
+            self._newton(problem)
+        else:
+            self._descend(problem, seed)
 
     def _costs(self) -> Costs:
+        self._check_settings()
         near = self.C if self.C1 is None else self.C1
         far = self.C if self.C2 is None else self.C2
-        check_positive("C" if self.C1 is None else "C1", near)
-        check_positive("C" if self.C2 is None else "C2", far)
+        check_cost("C" if self.C1 is None else "C1", near)
+        check_cost("C" if self.C2 is None else "C2", far)
+        return Costs(float(near), float(far), float(self.epsilon), float(self.fit_intercept))
+
+    def _check_settings(self) -> None:
         check_positive("tol", self.tol)
         check_positive("epsilon", self.epsilon, zero=True)
         check_whole("max_iter", self.max_iter, 1)
         check_choice("loss", self.loss, ("squared_hinge", "hinge"))
         check_choice("solver", self.solver, _SOLVERS)
         check_choice("dtype", self.dtype, ("float32", "float64"))
-        check_flag("trace", self.trace)
+        for name in ("fit_intercept", "warm_start", "trace"):
+            check_flag(name, getattr(self, name))
         if self.solver in _NEWTON and self.loss == "hinge":
             allowed = ", ".join(name for name in _SOLVERS if name not in _NEWTON)
             raise ConfigurationError(
                 f"solver = {self.solver!r} needs a loss with a slope; "
                 f"allowed with loss = 'hinge': {allowed}"
             )
-        return Costs(float(near), float(far), float(self.epsilon), float(self.fit_intercept))
 
-    def _descend(self, problem: Problem) -> Self:
+    def _descend(self, problem: Problem, seed: int) -> None:
         planes = self._begin(problem)
-        seed = int(np.random.default_rng(self.random_state).integers(1 << 63))
         trace = Trace(problem.planes) if self.trace else None
         if self.solver == "dcd":
             descend_dual(problem, planes, tol=self.tol, most=self.max_iter, seed=seed, trace=trace)
@@ -184,7 +200,7 @@ class NPSVOR(RankClassifier):
             )  # fmt: skip
         self._beta = planes.beta if self.warm_start else None
         count, bias = problem.planes, problem.costs.bias
-        return self._found(
+        self._found(
             planes.W.T[:count], planes.B[:count] * bias, *values_of(problem, planes),
             planes.passes, planes.settled, trace,
         )  # fmt: skip
@@ -196,7 +212,7 @@ class NPSVOR(RankClassifier):
             return planes_of(problem, last)
         return empty_planes(problem)
 
-    def _newton(self, problem: Problem) -> Self:
+    def _newton(self, problem: Problem) -> None:
         last, shape = getattr(self, "coef_", None), (problem.planes, problem.rows.features)
         start, bias = None, problem.costs.bias
         if self.warm_start and last is not None and last.shape == shape:
@@ -206,7 +222,7 @@ class NPSVOR(RankClassifier):
             problem, start, follow=self.solver == "tron", tol=self.tol, most=self.max_iter,
             trace=trace,
         )  # fmt: skip
-        return self._found(
+        self._found(
             found.W[:, :-1], found.W[:, -1] * bias, found.objective, found.dual, found.steps,
             found.settled, trace,
         )  # fmt: skip
@@ -214,16 +230,19 @@ class NPSVOR(RankClassifier):
     def _found(
         self, W: Array, b: Array, objective: Array, dual: Array, steps: int, settled: bool,
         trace: Trace | None,
-    ) -> Self:  # fmt: skip
+    ) -> None:  # fmt: skip
+        check_finite(objective)
         self.coef_, self.intercept_ = W, b.astype(np.float64)
         self.objective_, self.dual_objective_ = objective, dual
         self.gap_ = (objective - dual) / np.where(objective > 0.0, objective, 1.0)
         self.n_iter_ = steps
         if trace is not None:
             self.trace_, self.trace_planes_ = trace.points, trace.planes
+        else:
+            for name in ("trace_", "trace_planes_"):
+                self.__dict__.pop(name, None)
         if not settled:
-            warn_unfinished("NPSVOR", steps, depth=3)
-        return self
+            warn_unfinished("NPSVOR", steps, depth=6)
 
     def _above(self, X: Any) -> Array:
         f: Array = X @ self.coef_.T + self.intercept_

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,7 +15,14 @@ from anabranch.learners.options import check_flag, check_whole
 from anabranch.protocol import Array
 from anabranch.sklearn_face.npsvor import NPSVOR
 from anabranch.sklearn_face.rank_classifier import RankClassifier
-from anabranch.sklearn_face.ranked import check_choice, check_positive, ranks_of
+from anabranch.sklearn_face.ranked import (
+    check_choice,
+    check_cost,
+    order_of,
+    ranks_of,
+    seed_of,
+)
+from anabranch.sklearn_face.redsvm import RedSVM
 
 __all__ = ["NPSVORCV"]
 
@@ -30,7 +37,7 @@ _ERRORS: Mapping[str, Callable[[Array], Array]] = {
 
 
 class NPSVORCV(RankClassifier):
-    """NPSVOR, or another model of ranks with a C, at the C whose cross-validated error is least.
+    """NPSVOR or RedSVM, at the C whose cross-validated error is least.
 
     The compiled loops leave other threads alone, so folds run side by side in one process and
     share the rows; the result does not depend on how many threads there are.
@@ -38,7 +45,7 @@ class NPSVORCV(RankClassifier):
     Parameters
     ----------
     model : what is fitted, `NPSVOR` or `RedSVM`; None: `NPSVOR()`
-    Cs : costs to try, each above 0; for `NPSVOR` a pair is (C1, C2)
+    Cs : costs to try, each 1e-20 to 1e30; for `NPSVOR` a pair is (C1, C2)
     error : of a row, in ranks: "absolute", "squared" or "zero_one"; ties go to the first cost
     cv : number of folds, stratified and shuffled by the model's `random_state`; or scikit-learn's
         splitter or pairs of row numbers
@@ -90,12 +97,16 @@ class NPSVORCV(RankClassifier):
         ConfigurationError
             A setting is out of its range.
         """
+        return self._refit(lambda new: new._fit(X, y, sample_weight))
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         model = self._checked_model()
+        classes = order_of(y, model.classes)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
             accept_large_sparse=True,
         )  # fmt: skip
-        self.classes_, ranks = ranks_of(y, model.classes)
+        self.classes_, ranks = ranks_of(y, classes)
         model.set_params(classes=self.classes_)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         folds = list(self._folds(model, X, ranks))
@@ -105,18 +116,20 @@ class NPSVORCV(RankClassifier):
         self.C_ = self.Cs[int(np.argmin(self.errors_.mean(axis=1)))]
         self.best_ = model.set_params(**_costs(model, self.C_)).fit(X, y, sample_weight)
         self.coef_, self.intercept_ = self.best_.coef_, self.best_.intercept_
-        return self
 
     def _checked_model(self) -> Any:
         check_choice("error", self.error, _ERRORS)
         check_whole("threads", self.threads, 1)
         check_flag("path", self.path)
-        if len(self.Cs) == 0:
-            raise ConfigurationError("Cs = () is empty; allowed: costs above 0")
-        for cost in self.Cs:
-            for part in cost if isinstance(cost, tuple) else (cost,):
-                check_positive("Cs", part)
-        return NPSVOR() if self.model is None else clone(self.model)
+        model = NPSVOR() if self.model is None else self.model
+        if not isinstance(model, NPSVOR | RedSVM):
+            raise ConfigurationError(f"model = {model!r} is unknown; allowed: NPSVOR(), RedSVM()")
+        pairs = isinstance(model, NPSVOR)
+        if self.path and not pairs:
+            raise ConfigurationError(f"path = True with {model!r}; allowed: False, or an NPSVOR()")
+        _check_costs(self.Cs, pairs=pairs)
+        seed_of(model.random_state)
+        return clone(model)
 
     def _folds(self, model: Any, X: Any, ranks: Array) -> Iterator[Fold]:
         if isinstance(self.cv, Integral):
@@ -150,6 +163,24 @@ class NPSVORCV(RankClassifier):
     def _above(self, X: Any) -> Array:
         above: Array = self.best_._above(X)
         return above
+
+
+def _check_costs(Cs: Any, *, pairs: bool) -> None:
+    """Refuse what is no list of costs, nor, where there may be pairs, of costs and pairs."""
+    allowed = "costs above 0" + (" or pairs (C1, C2) of them" if pairs else "")
+    flat = isinstance(Cs, np.ndarray) and Cs.ndim == 1
+    if not (flat or isinstance(Cs, list | tuple)):
+        raise ConfigurationError(f"Cs = {Cs!r} is no list; allowed: a list of {allowed}")
+    if len(Cs) == 0:
+        raise ConfigurationError(f"Cs = {Cs!r} is empty; allowed: {allowed}")
+    for cost in Cs:
+        if isinstance(cost, Real):
+            check_cost("Cs", float(cost))
+        elif not isinstance(cost, tuple) or not pairs or len(cost) != 2:
+            raise ConfigurationError(f"Cs has {cost!r}; allowed: {allowed}")
+        else:
+            for part in cost:
+                check_cost("Cs", part)
 
 
 def _costs(model: Any, cost: Cost) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """What scikit-learn classifiers of ordered labels do alike."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -24,6 +26,14 @@ class RankClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _above(self, X: Any) -> Array:
         """Give how far checked rows are above each threshold (n, p - 1)."""
+
+    def _refit(self, fit: Callable[[Self], object]) -> Self:
+        """Fit a copy and become it, so that a fit that fails leaves everything as it was."""
+        fitted = copy(self)
+        fit(fitted)
+        self.__dict__.clear()
+        self.__dict__.update(vars(fitted))
+        return self
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -3,7 +3,7 @@
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from anabranch.kernels.counters import mix
 from anabranch.kernels.npsvor import shuffle, squares
@@ -13,9 +13,15 @@ from anabranch.protocol import Array
 from anabranch.sklearn_face.rank_classifier import RankClassifier
 from anabranch.sklearn_face.ranked import (
     check_choice,
+    check_cost,
+    check_finite,
     check_lengths,
     check_positive,
+    costly,
+    order_of,
     ranks_of,
+    rows_of,
+    seed_of,
     warn_unfinished,
 )
 from anabranch.sparse import SparseRows
@@ -31,13 +37,14 @@ class RedSVM(RankClassifier):
 
     Parameters
     ----------
-    C : what an error costs
+    C : what an error costs, 1e-20 to 1e30
     loss : "hinge" or "squared_hinge"
     tol : stops when no projected gradient of the dual exceeds it
     max_iter : passes over the rows
     dtype : "float32" or "float64", of weights and dual variables
-    classes : all labels from the lowest to the highest; None: those in the data, sorted
-    random_state : seed of the order in which rows are visited
+    classes : all labels from the lowest to the highest; None: the categories of an ordered pandas
+        column, in their order, or else the labels in the data, sorted: words by the alphabet
+    random_state : seed of the order in which rows are visited; None: another every time
 
     Attributes
     ----------
@@ -89,24 +96,27 @@ class RedSVM(RankClassifier):
         ConfigurationError
             A setting is out of its range.
         """
-        check_positive("C", self.C)
+        return self._refit(lambda new: new._fit(X, y, sample_weight))
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        check_cost("C", self.C)
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter, 1)
         check_choice("loss", self.loss, ("hinge", "squared_hinge"))
         check_choice("dtype", self.dtype, ("float32", "float64"))
+        key, classes = np.uint64(seed_of(self.random_state)), order_of(y, self.classes)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
-        self.classes_, ranks = ranks_of(y, self.classes)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return self._descend(SparseRows.of(X, np.dtype(self.dtype)), ranks, weights)
+        self.classes_, ranks = ranks_of(y, classes)
+        weights = costly(sample_weight, X, float(self.C))
+        self._descend(rows_of(X, np.dtype(self.dtype)), ranks, weights, key)
 
-    def _descend(self, rows: SparseRows, ranks: Array, weights: Array) -> Self:
+    def _descend(self, rows: SparseRows, ranks: Array, weights: Array, key: np.uint64) -> None:
         squared, kind = self.loss == "squared_hinge", rows.values.dtype
         w, b = np.zeros(rows.features, kind), np.zeros(len(self.classes_) - 1, kind)
         beta, norms = np.zeros((len(rows), len(b)), kind), np.empty(len(rows), kind)
         squares(rows.indptr, rows.values, 0.0, norms)
         check_lengths(norms)
         order = np.flatnonzero(weights > 0.0)
-        key = np.uint64(np.random.default_rng(self.random_state).integers(1 << 63))
         parts = (rows.indptr, rows.indices, rows.values, ranks)
         for done in range(self.max_iter):
             shuffle(order, np.uint64(mix(key, done)))
@@ -115,14 +125,14 @@ class RedSVM(RankClassifier):
             if wrong <= self.tol:
                 break
         else:
-            warn_unfinished("RedSVM", self.n_iter_, depth=2)
+            warn_unfinished("RedSVM", self.n_iter_, depth=5)
         losses, gain = red_duality(*parts, weights, float(self.C), squared, w, b, beta)
         self.coef_, self.intercept_ = w.astype(np.float64)[None], b.astype(np.float64)
         half = 0.5 * float((self.coef_**2).sum() + (self.intercept_**2).sum())
         self.objective_, self.dual_objective_ = half + losses, gain - half
+        check_finite(self.objective_)
         difference = self.objective_ - self.dual_objective_
         self.gap_ = difference / self.objective_ if self.objective_ > 0.0 else difference
-        return self
 
     def _above(self, X: Any) -> Array:
         above: Array = X @ self.coef_.T + self.intercept_

@@ -1,6 +1,6 @@
 """`anabranch check`: what a job would do, without doing it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +8,7 @@ import typer
 
 from pipelines.cli.guard import complain
 from pipelines.cli.source import check_source
-from pipelines.cli.traffic import traffic
+from pipelines.cli.traffic import first_blocks, traffic
 from pipelines.config import Job, build_weights, load_job
 from pipelines.config.derive import ROWS_PER_NODE
 from pipelines.config.learner import task_of
@@ -16,6 +16,7 @@ from pipelines.topics import settle
 
 if TYPE_CHECKING:
     from anabranch.network import Weights
+    from anabranch.stream import Block
 
 __all__ = ["check"]
 
@@ -38,9 +39,11 @@ def check(
     weights = build_weights(resolved.network)
     features = source.columns or len(source.features) or None
     facts = _job_facts(resolved, features) | _graph_facts(weights)
-    for name, value in (facts | traffic(resolved, source, weights)).items():
+    blocks = first_blocks(resolved, source)
+    for name, value in (facts | traffic(resolved, source, weights, blocks)).items():
         typer.echo(f"{name:20}{value}")
-    for warning in _warnings(resolved, weights, len(source.partitions)):
+    found = (*_unusable(blocks), *_short(resolved, blocks))
+    for warning in (*found, *_warnings(resolved, weights, len(source.partitions))):
         complain(f"warning: {warning}")
 
 
@@ -98,6 +101,26 @@ def _graph_facts(weights: "Weights") -> dict[str, str]:
         "spectral gap": f"{weights.spectral_gap:.6f}",
         "topology hash": graph.hash(),
     }
+
+
+def _unusable(blocks: Sequence["Block"]) -> Iterator[str]:
+    """Say so where no record of the first blocks can be used, and why not the first one."""
+    letters = [letter for block in blocks for letter in block.dead]
+    if letters and not any(len(block.y) for block in blocks):
+        what = f"none of the first {len(letters):,} records"
+        if len(letters) == 1:
+            what = "no record"
+        yield f"{what} of {letters[0].partition} could be used: {letters[0].detail}"
+
+
+def _short(job: Job, blocks: Sequence["Block"]) -> Iterator[str]:
+    """Say so where a file ends before its first window."""
+    window, count = job.signal.window, job.signal.samples * sum(len(block.y) for block in blocks)
+    if window is not None and 0 < count < window and not any(block.dead for block in blocks):
+        yield (
+            f"{blocks[0].partition} has no whole window: {count:,} samples, signal.window is "
+            f"{window:,}"
+        )
 
 
 def _warnings(job: Job, weights: "Weights", partitions: int) -> Iterator[str]:

@@ -1,15 +1,16 @@
 """The last words of a run: scores, dead letters, where the report is; or why it failed."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from pipelines.cli.guard import complain
+from pipelines.cli.guard import OUT_OF_MEMORY, complain
 from pipelines.config import Job
-from pipelines.run_dir import RunDirectory, set_aside
+from pipelines.config.targets import Target
+from pipelines.run_dir import RunDirectory, read_lines, set_aside
 from pipelines.supervise import BAD_INPUT, STOPPED, Outcome
 
 __all__ = ["print_closing", "print_failure", "print_report", "score_table"]
@@ -17,6 +18,7 @@ __all__ = ["print_closing", "print_failure", "print_report", "score_table"]
 _TAIL = 15
 _STREAM = "each sample predicted before it is learned"
 _SENTENCE = re.compile(r"(?:BadInput|Stopped)Error: (.*)")
+_MEMORY = re.compile(r"MemoryError: (.*)")
 _BETWEEN_WORDS = re.compile("(?<=[a-z])(?=[A-Z])")
 _LEARNERS = {"cooperative": 0, "local": 1, "pooled": 2}
 
@@ -86,16 +88,25 @@ def print_failure(job: Job, run_dir: RunDirectory, outcome: Outcome) -> None:
     """Print on standard error why a run failed: the record, or the end of each process's log."""
     complain(f"{job.job.name}: {outcome.reason}")
     logs = {process: _log_lines(run_dir, process) for process in range(job.parallel.processes)}
+    everything = [line for lines in logs.values() for line in lines]
     if outcome.code in (BAD_INPUT, STOPPED):
-        found = (_SENTENCE.search(line) for lines in logs.values() for line in lines)
-        sentence = next((match[1] for match in found if match), None)
+        sentence = _find(_SENTENCE, everything)
         if sentence is not None:
             complain(sentence)
             return
+    memory = _find(_MEMORY, everything[-_TAIL:])
+    if memory is not None:
+        complain(f"{OUT_OF_MEMORY} ({memory})")
+        return
     for process, lines in logs.items():
         if lines:
             complain(f"--- the last lines of {run_dir.log(process)}")
             complain("\n".join(lines[-_TAIL:]))
+
+
+def _find(pattern: re.Pattern[str], lines: Iterable[str]) -> str | None:
+    """Give the first match's group."""
+    return next((match[1] for match in map(pattern.search, lines) if match), None)
 
 
 def _log_lines(run_dir: RunDirectory, process: int) -> list[str]:
@@ -110,15 +121,32 @@ def _facts(job: Job, outcome: Outcome, summary: Mapping[str, Any]) -> list[str]:
             f"{summary.get('samples', 0):,} samples in {summary.get('seconds', 0):.1f} s, "
             f"{summary.get('rate', 0):,.0f}/s, {summary.get('rounds', 0):,} rounds"
         )
-        lines.extend(_still_warming_up(job, int(summary.get("rounds", 0))))
+        if summary.get("samples") or job.signal.window is None:
+            lines.extend(_still_warming_up(job, int(summary.get("rounds", 0))))
+        else:
+            lines.append(
+                f"warning: nothing was learned: no window of signal.window = {job.signal.window:,} "
+                "samples was complete; lower it, or give longer records of each sensor"
+            )
     dead = summary.get("dead_letters") or {}
     if dead:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(dead.items()))
         lines.append(f"{sum(dead.values()):,} dead letters ({reasons}): {job.output.dead_letters}")
+        lines.extend(_example(job, sum(dead.values()), int(summary.get("samples", 0))))
     if outcome.signalled:
         how = "--resume continues it" if job.recovery.dir else "without recovery.dir it ends here"
         lines.append(f"stopped by a signal; {how}")
     return lines
+
+
+def _example(job: Job, dead: int, samples: int) -> list[str]:
+    """Tell of the first dead letter where most of the records became one."""
+    path = Target.of(job.output.dead_letters).path
+    if dead <= samples or path is None:
+        return []
+    letter = next(read_lines(path), {})
+    where = f"record {letter.get('position')} of {letter.get('partition')}"
+    return [f"for example {where}: {letter['detail']}"] if "detail" in letter else []
 
 
 def _still_warming_up(job: Job, rounds: int) -> list[str]:

@@ -10,6 +10,7 @@ from anabranch.errors import ConfigurationError, nearest
 from pipelines.config import Key, LearnerSection, describe_learner, describe_section
 from pipelines.config.decode import SECTIONS
 from pipelines.config.learner import registry
+from pipelines.config.measures import measures_of
 
 __all__ = ["describe"]
 
@@ -38,6 +39,16 @@ def describe(
         keys = _only(keys, f"{section}.{name.removeprefix(section + '.')}")
     for key in keys:
         typer.echo(_text(key))
+    if section == "learner" and name is not None:
+        _say_measures(name)
+
+
+def _say_measures(kind: str) -> None:
+    told = measures_of(kind)
+    if told:
+        typer.echo(f"\nWhat {kind} tells of itself, in scores and report:")
+    for name, meaning in told.items():
+        typer.echo(fill(f"{name}: {meaning}", _WIDTH, subsequent_indent="    "))
 
 
 def _learner_keys(keys: list[Key], name: str | None) -> list[Key]:

@@ -12,7 +12,12 @@ import typer
 
 from anabranch.errors import AnabranchError
 
-__all__ = ["SHOW_TRACEBACK", "complain", "guarded"]
+__all__ = ["OUT_OF_MEMORY", "SHOW_TRACEBACK", "complain", "guarded"]
+
+OUT_OF_MEMORY = (
+    "there is not enough memory for the job; fewer features (source.text_bits, "
+    "source.sparse_width), ranks, nodes or source.rows_per_tick take less"
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,6 +49,9 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         except KeyboardInterrupt:
             complain("interrupted")
             raise typer.Exit(130) from None
+        except MemoryError as error:
+            _tell(f"error: {OUT_OF_MEMORY} ({error})")
+            raise typer.Exit(1) from None
         except Exception as error:
             _tell(f"crash: {type(error).__name__}: {error} (--traceback shows where)")
             raise typer.Exit(1) from None

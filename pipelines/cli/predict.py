@@ -12,7 +12,7 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from anabranch.errors import ConfigurationError
+from anabranch.errors import ConfigurationError, SampleError
 from pipelines.cli.guard import complain
 from pipelines.cli.rows import BadRow, read_rows
 from pipelines.cli.text_rows import rows_of
@@ -28,8 +28,8 @@ def predict(
     file: Annotated[
         Path,
         typer.Argument(
-            help="CSV (with a header) or JSON Lines, plain or .gz; for models of texts or of "
-            "svmlight files also such a file as they were learned from."
+            help="CSV with a header, or JSON Lines, plain or .gz. For models of texts, and of "
+            "svmlight files: such a file as the job that made the model read, read as it did."
         ),
     ],
     out: Annotated[str, typer.Option(help="File to write; - is standard output.")] = "-",
@@ -40,7 +40,7 @@ def predict(
     """Print "record,prediction" for every record of a file; records count from 0.
 
     A set of labels is a JSON list of their names. Bad records are named on standard error and
-    have no line in the output.
+    have no line in the output; the exit code is 1 where there is no other record.
     """
     from anabranch.model_file import load, read
     from anabranch.protocol import Margins
@@ -53,7 +53,10 @@ def predict(
     rows, make = _rows(learner, read(model).metadata, file)
     with _output(out) as target:
         target.write("record,prediction,margins\n" if margins else "record,prediction\n")
-        bad = _predict_all(learner, rows, make, target, margins)
+        good, bad = _predict_all(learner, rows, make, target, margins)
+    if bad and not good:
+        complain(f"none of the {bad:,} records could be predicted: all are bad")
+        raise typer.Exit(1)
     if bad:
         complain(f"{bad:,} bad records have no prediction")
 
@@ -98,21 +101,38 @@ def _predict_all(
     make: Callable[[list[Any]], Any],
     target: IO[str],
     margins: bool,
-) -> int:
-    bad, numbered = 0, enumerate(rows)
+) -> tuple[int, int]:
+    """Write the predictions; give the numbers of good and of bad records."""
+    good = bad = 0
     writer = csv.writer(target, lineterminator="\n")
-    while block := list(islice(numbered, _BLOCK)):
-        good = [(number, row) for number, row in block if not isinstance(row, BadRow)]
-        for number, row in block:
-            if isinstance(row, BadRow):
+    while block := list(islice(rows, _BLOCK)):
+        usable = [row for row in block if not isinstance(row, BadRow)]
+        told = iter(_cells(learner, usable, make, margins))
+        for row in block:
+            cells = row if isinstance(row, BadRow) else next(told)
+            if isinstance(cells, BadRow):
                 bad += 1
-                _complain_of(number, row, bad)
-        if good:
-            told = _told(learner, make([row for _, row in good]), margins)
-            writer.writerows(
-                [number, *cells] for (number, _), cells in zip(good, told, strict=True)
-            )
-    return bad
+                _complain_of(good + bad - 1, cells, bad)
+            else:
+                writer.writerow([good + bad, *cells])
+                good += 1
+    return good, bad
+
+
+def _cells(
+    learner: Any, rows: list[Any], make: Callable[[list[Any]], Any], margins: bool
+) -> list[list[Any] | BadRow]:
+    """Give what is written of every row, or why the learner refuses it."""
+    if not rows:
+        return []
+    try:
+        return [*_told(learner, make(rows), margins)]
+    except SampleError as error:
+        if len(rows) == 1:
+            return [BadRow(str(error))]
+    half = len(rows) // 2
+    parts = (rows[:half], rows[half:])
+    return [cells for part in parts for cells in _cells(learner, part, make, margins)]
 
 
 def _told(learner: Any, X: Any, margins: bool) -> list[list[Any]]:

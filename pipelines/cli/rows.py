@@ -1,17 +1,17 @@
 """Rows of features from a file, for predictions: no label is needed, and none is used."""
 
-import csv
-import gzip
-import json
-import math
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from anabranch.errors import ConfigurationError
 
-__all__ = ["BadRow", "Rows", "open_lines", "read_rows"]
+__all__ = ["BadRow", "Rows", "bounded", "open_records", "parsed", "pick", "read_rows"]
+
+T = TypeVar("T")
+_BOM = b"\xef\xbb\xbf"
 
 
 class BadRow(str):
@@ -38,72 +38,138 @@ def read_rows(path: Path, names: Sequence[str] | None, width: int | None) -> Row
         The file cannot be read, or lacks a field that is named.
     """
     kind = path.name.removesuffix(".gz").rpartition(".")[2]
-    reader = {"csv": _csv, "jsonl": _json, "ndjson": _json}.get(kind)
-    if reader is None:
+    if kind not in ("csv", "jsonl", "ndjson"):
         raise ConfigurationError(
             f"the file {path} ends in none of .csv, .jsonl, .ndjson, plain or .gz"
         )
-    with open_lines(path) as file:
-        yield from reader(file, names, width)
+    with open_records(path) as lines:
+        if kind == "csv":
+            yield from _csv(lines, path, names, width)
+        else:
+            yield from parsed(lines, _Objects(names, width).parse)
 
 
 @contextmanager
-def open_lines(path: Path) -> Iterator[IO[str]]:
-    """Open a file of text, plain or .gz, whose bad bytes are replaced.
+def open_records(path: Path) -> Iterator[Iterator[bytes]]:
+    """Open a file, plain or .gz, for its lines that are not blank, without their ends, as jobs do.
 
     Raises
     ------
     ConfigurationError
         It cannot be read.
     """
-    opener: Any = gzip.open if path.name.endswith(".gz") else open
+    from connectors.reader import open_text
+
     try:
-        with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
-            yield file
-    except (OSError, EOFError) as error:
+        with open_text(str(path)) as file:
+            yield _lines(file)
+    except (OSError, EOFError, zlib.error) as error:
         raise ConfigurationError(f"the file {path} cannot be read: {error}") from None
 
 
-def _csv(file: IO[str], names: Sequence[str] | None, width: int | None) -> Rows:
-    # One record a line: a stray quote must not swallow the lines after it.
-    lines = (next(csv.reader([line.rstrip("\r\n")]), []) for line in file)
-    header = [name.strip() for name in next(lines, [])]
-    columns = [header.index(name) for name in _chosen(header, names, width)]
-    for fields in lines:
-        if not fields:
-            continue
-        if len(fields) != len(header):
-            yield BadRow(f"it has {len(fields)} fields, and the header {len(header)}")
-        else:
-            yield _numbers({header[i]: fields[i] for i in columns})
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    for number, line in enumerate(file):
+        text = line.removeprefix(_BOM) if number == 0 else line
+        text = text.removesuffix(b"\n").removesuffix(b"\r")
+        if text.strip(b" \t"):
+            yield text
 
 
-def _json(file: IO[str], names: Sequence[str] | None, width: int | None) -> Rows:
-    for line in file:
-        if not line.strip():
-            continue
+def parsed(lines: Iterator[bytes], parse: Callable[[bytes], T]) -> Iterator[T | BadRow]:
+    """Read lines; those that are bad, or longer than jobs take them, become a `BadRow`."""
+    from connectors.records import LONGEST_RECORD
+    from connectors.values import BadRecord, too_long
+
+    for line in lines:
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            yield BadRow("it is not JSON")
-            continue
+            if len(line) > LONGEST_RECORD:
+                raise too_long(LONGEST_RECORD)
+            yield parse(line)
+        except BadRecord as bad:
+            yield BadRow(bad.detail)
+
+
+def bounded(values: Sequence[float], names: Sequence[Any]) -> Sequence[float]:
+    """Pass values on that learners take.
+
+    Raises
+    ------
+    BadRecord
+        One is too large.
+    """
+    from anabranch.kernels.checks import LIMIT
+    from connectors.values import BadRecord, shown
+
+    for value, name in zip(values, names, strict=True):
+        if abs(value) > LIMIT:
+            raise BadRecord("infinite", f"field {shown(name)} is {value!r}, beyond {LIMIT:g}")
+    return values
+
+
+def _csv(
+    lines: Iterator[bytes], path: Path, names: Sequence[str] | None, width: int | None
+) -> Rows:
+    from connectors.csv_records import read_fields, read_header
+    from connectors.values import number
+
+    header = read_header(next(lines, b""), str(path))
+    chosen = _chosen(header, names, width)
+    at = [header.index(name) for name in chosen]
+
+    def parse(line: bytes) -> list[float]:
+        fields = read_fields(line, header, ",")
+        values = [number(fields[i], name) for i, name in zip(at, chosen, strict=True)]
+        return list(bounded(values, chosen))
+
+    return parsed(lines, parse)
+
+
+class _Objects:
+    """Reads JSON's objects and arrays; the first object tells the names, where none are known."""
+
+    def __init__(self, names: Sequence[str] | None, width: int | None) -> None:
+        self._names, self._width = names, width
+
+    def parse(self, line: bytes) -> list[float]:
+        from connectors.json_records import decode
+        from connectors.objects import pick_numbers
+        from connectors.values import BadRecord
+
+        record = decode(line)
         if isinstance(record, list):
-            record = {str(i): value for i, value in enumerate(record)}
-            yield _numbers(record) if width in (None, len(record)) else _wrong(len(record), width)
-        elif not isinstance(record, dict):
-            yield BadRow("it is neither an object nor an array")
+            if self._width not in (None, len(record)):
+                raise BadRecord(
+                    "wrong_length",
+                    f"it has {len(record)} values, and the model needs {self._width}",
+                )
+            names: Sequence[str] = [f"{i}" for i in range(len(record))]
+            values = record
+        elif isinstance(record, dict):
+            names = self._names = self._names or _chosen(list(record), None, self._width)
+            values = pick(record, names)
         else:
-            if names is None:
-                names = _chosen(list(record), None, width)
-            missing = [name for name in names if name not in record]
-            yield (
-                BadRow(f"field {missing[0]!r} is missing")
-                if missing
-                else _numbers({name: record[name] for name in names})
-            )
+            raise BadRecord("malformed", "it is neither an object nor an array")
+        return list(bounded(pick_numbers(values, names), names))
 
 
-def _chosen(header: list[str], names: Sequence[str] | None, width: int | None) -> Sequence[str]:
+def pick(record: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
+    """Give fields of an object.
+
+    Raises
+    ------
+    BadRecord
+        One is null or missing.
+    """
+    from connectors.values import BadRecord, shown
+
+    for name in names:
+        if record.get(name) is None:
+            state = "null" if name in record else "missing"
+            raise BadRecord("missing_field", f"field {shown(name)} is {state}")
+    return [record[name] for name in names]
+
+
+def _chosen(header: Sequence[str], names: Sequence[str] | None, width: int | None) -> Sequence[str]:
     if names is None:
         spare = width is not None and len(header) == width + 1
         names = [name for name in header if not (spare and name == "y")]
@@ -116,20 +182,3 @@ def _chosen(header: list[str], names: Sequence[str] | None, width: int | None) -
             f"{', '.join(header)}"
         )
     return names
-
-
-def _wrong(found: int, width: int | None) -> BadRow:
-    return BadRow(f"it has {found} values, and the model needs {width}")
-
-
-def _numbers(fields: dict[str, Any]) -> list[float] | BadRow:
-    values = []
-    for name, value in fields.items():
-        try:
-            number = float("nan" if isinstance(value, bool | None) else value)
-        except (TypeError, ValueError, OverflowError):
-            return BadRow(f"field {name!r} is {str(value)[:40]!r}, not a number")
-        if not math.isfinite(number):
-            return BadRow(f"field {name!r} is {str(value)[:40]!r}, not a finite number")
-        values.append(number)
-    return values

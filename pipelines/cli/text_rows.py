@@ -1,6 +1,5 @@
 """Rows from a file for models of texts, and of sparse features: no label is needed or used."""
 
-import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import ConfigurationError
-from pipelines.cli.rows import BadRow, open_lines
+from pipelines.cli.rows import BadRow, bounded, open_records, parsed, pick
 
 __all__ = ["PairRows", "TextRows", "rows_of"]
 
-_TABLES = ("csv", "tsv", "txt")
+_TABLES = ("csv", "tsv")
 _OBJECTS = ("jsonl", "ndjson")
 
 
@@ -24,8 +23,8 @@ def rows_of(records: Mapping[str, Any]) -> "TextRows | PairRows":
     records : what `record_settings` gave
     """
     if records["text"]:
-        names = ("text", "text_bits", "ngrams", "separator", "header", "columns")
-        return TextRows(**{name: records[name] for name in names})
+        names = ("text", "text_bits", "ngrams", "separator", "header", "columns", "objects")
+        return TextRows(**{name: records[name] for name in names if name in records})
     return PairRows(records["sparse_width"], records["index_base"])
 
 
@@ -35,7 +34,10 @@ def _kind(path: Path) -> str:
 
 @dataclass(frozen=True)
 class TextRows:
-    """Texts of a CSV or JSON Lines file, as the job that made the model read them."""
+    """Texts of a CSV or JSON Lines file, as the job that made the model read them.
+
+    A file whose name tells neither is what the job read: `objects`, or a table.
+    """
 
     text: Sequence[str]
     text_bits: int
@@ -43,6 +45,7 @@ class TextRows:
     separator: str = ","
     header: bool = True
     columns: Sequence[str] | None = None
+    objects: bool = False
 
     def read(self, path: Path) -> Iterator[str | BadRow]:
         """Give the text of every record.
@@ -53,59 +56,48 @@ class TextRows:
             The file cannot be read, or lacks a field.
         """
         kind = _kind(path)
-        known = (*_TABLES, *_OBJECTS)
-        if kind not in known:
-            raise ConfigurationError(
-                f"the file {path} ends in none of .{', .'.join(known)}, plain or .gz"
-            )
-        with open_lines(path) as file:
-            lines = (line.rstrip("\r\n") for line in file)
-            filled = (line for line in lines if line.strip(" \t"))
-            if kind in _OBJECTS:
-                yield from (self._of_object(line) for line in filled)
+        with open_records(path) as lines:
+            if kind in _OBJECTS or (self.objects and kind not in _TABLES):
+                yield from parsed(lines, self._of_object)
             else:
-                separator = "\t" if kind == "tsv" else self.separator
-                yield from self._of_table(filled, separator)
+                # What has read objects knows of no separator.
+                tabs = self.objects and kind == "tsv"
+                yield from self._of_table(lines, path, "\t" if tabs else self.separator)
 
-    def _of_table(self, lines: Iterator[str], separator: str) -> Iterator[str | BadRow]:
+    def _of_table(
+        self, lines: Iterator[bytes], path: Path, separator: str
+    ) -> Iterator[str | BadRow]:
+        from connectors.csv_records import read_fields, read_header
+
         names = tuple(self.columns or ())
         if self.header or not names:
-            names = tuple(name.strip() for name in _split(next(lines, ""), separator))
+            names = read_header(next(lines, b""), str(path), separator)
         for name in self.text:
             if name not in names:
                 raise ConfigurationError(f"the file has no field {name!r}, which the model needs")
         at = [names.index(name) for name in self.text]
-        for line in lines:
-            fields = _split(line, separator)
-            if len(fields) != len(names):
-                yield BadRow(f"it has {len(fields)} fields, and there are {len(names)} columns")
-            else:
-                yield " ".join(fields[i] for i in at)
 
-    def _of_object(self, line: str) -> str | BadRow:
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            return BadRow("it is not JSON")
+        def parse(line: bytes) -> str:
+            fields = read_fields(line, names, separator)
+            return " ".join(fields[i] for i in at)
+
+        return parsed(lines, parse)
+
+    def _of_object(self, line: bytes) -> str:
+        from connectors.json_records import decode
+        from connectors.objects import join_texts
+        from connectors.values import BadRecord
+
+        record = decode(line)
         if not isinstance(record, dict):
-            return BadRow("it is no object")
-        for name in self.text:
-            if not isinstance(record.get(name), str):
-                state = "no text" if name in record else "missing"
-                return BadRow(f"field {name!r} is {state}")
-        return " ".join(record[name] for name in self.text)
+            raise BadRecord("malformed", "it is no object")
+        return join_texts(pick(record, self.text), self.text)
 
     def rows(self, texts: Sequence[str]) -> Any:
         """Make `SparseRows` of texts."""
         from anabranch.features.hashing import TextHasher
 
         return TextHasher(self.text_bits, self.ngrams).rows(texts)
-
-
-def _split(line: str, separator: str) -> list[str]:
-    if separator == "\t" or '"' not in line:
-        return line.split(separator)
-    return next(csv.reader([line], delimiter=separator), [])
 
 
 @dataclass(frozen=True)
@@ -123,36 +115,36 @@ class PairRows:
         ConfigurationError
             The file cannot be read.
         """
-        objects = _kind(path) in _OBJECTS
-        with open_lines(path) as file:
-            for line in file:
-                text = line.strip() if objects else line.partition("#")[0].strip()
-                if text:
-                    yield self._of_object(text) if objects else self._of_line(text)
+        with open_records(path) as lines:
+            if _kind(path) in _OBJECTS:
+                yield from parsed(lines, self._of_object)
+            else:
+                records = (line for line in lines if not line.startswith(b"#"))
+                yield from parsed(records, self._of_line)
 
-    def _of_line(self, text: str) -> Any:
-        from connectors.svmlight_records import split_pairs
+    def _of_line(self, line: bytes) -> Any:
+        from connectors.svmlight_records import read_line
 
-        tokens = split_pairs(text)[1]
-        return self._pairs(tokens, self.base)
+        return self._pairs(read_line(line)[1], self.base)
 
-    def _of_object(self, text: str) -> Any:
+    def _of_object(self, line: bytes) -> Any:
+        from connectors.values import BadRecord
+
         try:
-            record = json.loads(text)
+            record = json.loads(line)
             pairs = zip(record["indices"], record["values"], strict=True)
             tokens = [f"{index}:{value}" for index, value in pairs]
         except (ValueError, TypeError, KeyError, RecursionError):
-            return BadRow("it is no object with indices and as many values")
+            why = "it is no object with indices and as many values"
+            raise BadRecord("malformed", why) from None
         return self._pairs(tokens, 0)
 
     def _pairs(self, tokens: Sequence[str], base: int) -> Any:
         from connectors.svmlight_records import read_pairs
-        from connectors.values import BadRecord
 
-        try:
-            return read_pairs(tokens, base, self.width)
-        except BadRecord as bad:
-            return BadRow(bad.detail)
+        indices, values = read_pairs(tokens, base, self.width)
+        bounded(values.tolist(), (indices + base).tolist())
+        return indices, values
 
     def rows(self, pairs: Sequence[Any]) -> Any:
         """Make `SparseRows` of indices and values."""

@@ -1,6 +1,6 @@
 """What nodes send each other in a round, in messages and bytes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pipelines.config import Job
@@ -8,23 +8,29 @@ from pipelines.config.learner import learner_class, takes_labels
 
 if TYPE_CHECKING:
     from anabranch.network import Weights
+    from anabranch.stream import Block
     from pipelines.sources import JobSource
 
-__all__ = ["traffic"]
+__all__ = ["first_blocks", "traffic"]
+
+_TRIED = 100
+"""Records to look at, at least; those of a window where there are windows."""
 
 
-def traffic(job: Job, source: "JobSource", weights: "Weights") -> dict[str, str]:
+def traffic(
+    job: Job, source: "JobSource", weights: "Weights", blocks: Sequence["Block"]
+) -> dict[str, str]:
     """Give the messages and bytes of a round, in words.
 
     Learners of sparse rows send what their samples touched: their messages are measured with
-    the source's first rows, where these can be read without a broker.
+    the first block that has rows.
     """
     from anabranch.protocol import takes_sparse
 
     messages = 2 * len(weights.graph.edges)
     told = {"messages a round": f"{messages:,}"}
     if takes_sparse(learner_class(job.learner.kind)):
-        return told | {"bytes a round": _of_rows(job, source, messages)}
+        return told | {"bytes a round": _of_rows(job, source, messages, blocks)}
     features, text = source.columns or len(source.features) or None, "depends on features"
     if features is not None:
         size = _message_size(job, features)
@@ -34,9 +40,9 @@ def traffic(job: Job, source: "JobSource", weights: "Weights") -> dict[str, str]
     return told | {"bytes a round": text}
 
 
-def _of_rows(job: Job, source: "JobSource", messages: int) -> str:
-    block = _first_block(job, source)
-    if block is None or not len(block.y):
+def _of_rows(job: Job, source: "JobSource", messages: int, blocks: Sequence["Block"]) -> str:
+    block = next((block for block in blocks if len(block.y)), None)
+    if block is None:
         return "depends on the features that a round's rows have"
     rows = round(job.source.rows_per_tick * len(source.partitions) / len(job.hosted)) or 1
     rows = min(rows * job.exchange.every, len(block.y))
@@ -52,15 +58,20 @@ def _of_rows(job: Job, source: "JobSource", messages: int) -> str:
     )
 
 
-def _first_block(job: Job, source: "JobSource") -> Any:
-    """Give a partition's first block; None of topics, followed files and batch jobs."""
+def first_blocks(job: Job, source: "JobSource") -> list["Block"]:
+    """Give a partition's first blocks; none of topics, followed files and batch jobs."""
     from anabranch.stream import Block
 
     if job.source.kind == "kafka" or job.source.follow or job.job.kind == "batch":
-        return None
+        return []
+    found: list[Block] = []
     part = source.blocks.build_part("check", source.partitions[0], None)
+    wanted = max(_TRIED, -(-(job.signal.window or 0) // job.signal.samples))
     try:
-        found = next((item for item in part.next_batch() if isinstance(item, Block)), None)
+        while sum(len(block.y) + len(block.dead) for block in found) < wanted:
+            found += [item for item in part.next_batch() if isinstance(item, Block)]
+    except StopIteration:
+        pass
     finally:
         part.close()
     return found

@@ -1,6 +1,7 @@
 """Checks of windows over raw samples, and of alarms."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import NoReturn
 
 from anabranch.errors import ConfigurationError
@@ -51,8 +52,18 @@ def _refuse_changed(name: str, switch: str, section: object, default: object) ->
 def _check_window(signal: Signal) -> None:
     from anabranch.signal.entropy import shortest_window
 
-    least = shortest_window(signal.modes, signal.order, signal.delay)
-    if signal.window is not None and signal.window < least:
+    if signal.window is None:
+        return
+    if not isfinite(signal.noise):
+        _fail(f"signal.noise is {show(signal.noise)}; it must be finite, at least 0")
+    least = shortest_window(signal.modes, signal.order, 1)
+    most = (signal.window - 2) // (signal.order - 1)
+    if signal.window >= least and signal.delay > most:
+        _fail(
+            f"signal.delay is {signal.delay}, too long for an entropy of order {signal.order} in "
+            f"signal.window = {signal.window} samples; it must be at most {most}"
+        )
+    if signal.window < least:
         _fail(
             f"signal.window is {signal.window}, too few samples for {signal.modes} modes and an "
             f"entropy of order {signal.order}; it must be at least {least}"

@@ -40,6 +40,11 @@ def check_text(job: Job) -> None:
 
 
 def _check_columns(source: Source) -> None:
+    if source.separator == r"\t":
+        _fail(
+            'source.separator is a backslash and a t; a tab must be "\\t" in double quotes (TOML '
+            "takes what is in single quotes as it is)"
+        )
     if source.separator not in _SEPARATORS:
         _fail(
             f'source.separator is {show(source.separator)}; it must be one of ",", ";", "|" and a '
@@ -82,8 +87,8 @@ def _check_names(source: Source, columns: tuple[str, ...]) -> None:
 def _check_svmlight(source: Source) -> None:
     if source.sparse_width is None:
         _fail(
-            "source.sparse_width is none; svmlight files do not tell the number of features, so "
-            "it must"
+            "source.sparse_width is none; svmlight files do not tell the number of features: it "
+            "must be the highest index, or more"
         )
     if source.node_name is not None:
         _fail(

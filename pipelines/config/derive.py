@@ -16,6 +16,7 @@ from pipelines.config.edges import read_edges
 from pipelines.config.kafka import Connection
 from pipelines.config.labels import GENERATED, complete_labels
 from pipelines.config.learner import complete_learner, learner_class, task_of
+from pipelines.config.model_size import check_size
 from pipelines.config.sections import Job, Output
 from pipelines.config.targets import OUTPUTS
 
@@ -195,6 +196,7 @@ def _learner(job: Job, given: Collection[str], learners: Mapping[str, type] | No
             "learner.ranks is missing; it must be a whole number at least 2, the number of "
             "ranks: labels are 1 to ranks"
         )
+    check_size(job)
     learner = complete_learner(job, features, learners)
     rounds, options = job.exchange.rounds_per_tick, learner.options
     if rounds > 1 and "warm_up" in options and "learner.warm_up" not in given:

@@ -36,7 +36,8 @@ class Signal(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 1
     modes: Annotated[
-        _Count, Meta(description="Modes, the fastest first: the features of a channel.")
+        Annotated[int, Meta(ge=1, le=20)],
+        Meta(description="Modes, the fastest first: the features of a channel."),
     ] = 5
     trials: Annotated[
         _Count,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from anabranch.protocol import Array
+from pipelines.config.measures import MEANINGS
 from pipelines.report.bokeh_parts import Chart, empty_figure
 from pipelines.report.charts import DASHES, log_ticks
 from pipelines.report.choose import thin
@@ -41,13 +42,15 @@ def measures_part(run: Run) -> tuple[str, list[Chart]]:
     if not names:
         return "", []
     charts: list[Chart] = []
-    html = ""
+    html = notes = ""
     for name in names:
         chart = _chart(run, name, f"chart-measure-{len(charts)}")
         if chart is not None:
             charts.append(chart)
             html += _place(run, name, chart)
-    return f'<div class="pair">{html}</div>{_table(run, names)}', charts
+        elif name in MEANINGS:
+            notes += f'<p class="note">{text(f"{_label(name)}: {MEANINGS[name]}")}</p>'
+    return f'<div class="pair">{html}</div>{_table(run, names)}{notes}', charts
 
 
 def _names(run: Run) -> list[str]:
@@ -60,7 +63,7 @@ def _at(name: str) -> int:
 
 
 def _label(name: str) -> str:
-    return _NAMES.get(name, name.capitalize())
+    return _NAMES.get(name, name.replace("_", " ").capitalize())
 
 
 def _tellers(run: Run, name: str) -> list[str]:
@@ -108,8 +111,8 @@ def _place(run: Run, name: str, chart: Chart) -> str:
     tellers = _tellers(run, name)
     entries = [(LEARNERS.get(who, who), _ink(who), DASHES.get(who, "dotted")) for who in tellers]
     axis = ", logarithmic" if type(chart.figure.y_scale).__name__ == "LogScale" else ""
-    caption = f"{text(_label(name))}, the largest of the nodes{axis}."
-    return chart_place(chart.target, legend(entries), caption)
+    caption = f"{_label(name)}, the largest of the nodes{axis}. {MEANINGS.get(name, '')}"
+    return chart_place(chart.target, legend(entries), text(caption.strip()))
 
 
 def _ink(who: str) -> str:

@@ -1,13 +1,13 @@
 """What the snapshots say of each node: round, samples, sizes; and the models in them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from anabranch import save
-from anabranch.errors import ConfigurationError, ModelError
+from anabranch.errors import AnabranchError, ConfigurationError, ModelError
 from anabranch.learners import LEARNERS
 from anabranch.protocol import Learner
 from operators.node_plan import COOPERATIVE, POOLED
@@ -15,9 +15,10 @@ from pipelines.models import model_name
 from pipelines.state.snapshots import Row, Snapshots
 from pipelines.state.unpickle import DamagedStateError, StrangeStateError, read_snapshot
 
-__all__ = ["NodeState", "export_models", "node_states"]
+__all__ = ["Exported", "NodeState", "export_models", "node_states"]
 
 _STEP = "anabranch.nodes.node"
+_NOT_BEGUN = "it has not begun yet"
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class NodeState:
     round : that comes next
     samples : learned
     epoch, made, size : of the snapshot
-    trouble : why it was not read; then kind, round and samples are unknown
+    trouble : why it was not read; then kind, round and samples are unknown. Or why a job could
+        not go on from it
     damaged : whether that is a fault
     learner : the learner's state
     """
@@ -45,7 +47,25 @@ class NodeState:
     size: int
     trouble: str = ""
     damaged: bool = False
-    learner: dict[str, Any] | None = None
+    learner: dict[str, Any] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What became of a node's model.
+
+    Attributes
+    ----------
+    node : its name
+    path : of the file; "" where there is none
+    trouble : why there is none
+    wrong : whether there should be one, and nothing else tells that
+    """
+
+    node: str
+    path: str = ""
+    trouble: str = ""
+    wrong: bool = False
 
 
 def node_states(snapshots: Snapshots) -> list[NodeState]:
@@ -61,26 +81,34 @@ def _state(snapshots: Snapshots, row: Row) -> NodeState:
         state = read_snapshot(snapshots.read(row))
         inner = state["inner"]
         if inner is None:
-            return replace(unknown, trouble="it has not begun yet")
+            return replace(unknown, trouble=_NOT_BEGUN)
         core, place = inner["core"], inner["place"]
         kind, samples = str(core["learner"]["kind"]), int(core["counts"][0])
+        trouble = _unfit(core["learner"]) or _unfit(core.get("local"), "local companion")
     except StrangeStateError as error:
         return replace(unknown, trouble=str(error))
     except (DamagedStateError, KeyError, TypeError, IndexError) as error:
         return replace(unknown, trouble=f"{error}", damaged=True)
     return replace(
-        unknown, kind=kind, round=int(place[0]), samples=samples, learner=core["learner"]
-    )
+        unknown, kind=kind, round=int(place[0]), samples=samples, trouble=trouble,
+        damaged=bool(trouble), learner=core["learner"],
+    )  # fmt: skip
+
+
+def _unfit(state: dict[str, Any] | None, whose: str = "learner") -> str:
+    """Say why a learner of a known kind cannot be restored; "" where it can."""
+    try:
+        if state is not None and state["kind"] in LEARNERS:
+            LEARNERS[state["kind"]].restore(state)
+    except AnabranchError as error:
+        return f"its {whose} cannot be restored: {error}"
+    return ""
 
 
 def export_models(
     states: list[NodeState], folder: Path, metadata: dict[str, Any]
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[Exported]:
     """Write each node's model to a file of its own, as the job itself would.
-
-    Yields
-    ------
-    node and file; or node and, in brackets, why there is none
 
     Raises
     ------
@@ -92,21 +120,24 @@ def export_models(
     except OSError as error:
         raise ConfigurationError(f"{folder} cannot be written: {error.strerror}") from None
     for state in states:
-        try:
-            learner = _learner(state)
-        except ModelError as error:
-            yield state.node, f"({error})"
-            continue
-        path = folder / model_name(state.node)
-        label = state.node if state.node == POOLED else COOPERATIVE
-        save(learner, path, {**metadata, "node": state.node, "learner": label})
-        yield state.node, str(path)
+        if state.trouble:
+            wrong = state.trouble == _NOT_BEGUN
+            yield Exported(state.node, trouble=state.trouble, wrong=wrong)
+        elif state.kind not in LEARNERS:
+            yield Exported(state.node, trouble=f"a {state.kind} leaves no model")
+        else:
+            yield _export(state, folder / model_name(state.node), metadata)
+
+
+def _export(state: NodeState, path: Path, metadata: dict[str, Any]) -> Exported:
+    label = state.node if state.node == POOLED else COOPERATIVE
+    try:
+        save(_learner(state), path, {**metadata, "node": state.node, "learner": label})
+    except (ModelError, OSError) as error:
+        return Exported(state.node, trouble=str(error), wrong=True)
+    return Exported(state.node, path=str(path))
 
 
 def _learner(state: NodeState) -> Learner:
-    if state.learner is None:
-        raise ModelError(state.trouble)
-    if state.kind not in LEARNERS:
-        raise ModelError(f"a {state.kind} leaves no model")
     kind = LEARNERS[state.kind]
-    return kind.restore(kind.restore(state.learner).model())
+    return kind.restore(kind.restore(state.learner or {}).model())

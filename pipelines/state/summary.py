@@ -22,7 +22,8 @@ class Summary:
     steps : of every other step, its current snapshots
     size, live : bytes of the files, and of the snapshots that a job would go on from
     replaced : snapshots that later ones replace
-    faults : what is wrong with the files, or cannot be read
+    faults : what is wrong with the files, cannot be read, or not be gone on from
+    complete : whether the run that left them is known to have come to its end
     """
 
     epochs: Epochs
@@ -32,6 +33,7 @@ class Summary:
     live: int
     replaced: int
     faults: list[str]
+    complete: bool = False
 
     @property
     def rounds(self) -> tuple[int, int]:
@@ -48,6 +50,7 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """Give it as JSON values."""
         return {
+            "complete": self.complete,
             "resume_epoch": self.epochs.resume,
             "starts": self.epochs.execution + 1,
             "workers": self.epochs.workers,
@@ -71,8 +74,12 @@ class Summary:
         }  # fmt: skip
 
 
-def summarise(snapshots: Snapshots) -> Summary:
+def summarise(snapshots: Snapshots, *, complete: bool = False) -> Summary:
     """Look a recovery directory through.
+
+    Parameters
+    ----------
+    complete : whether its run is known to have come to its end
 
     Raises
     ------
@@ -93,5 +100,5 @@ def summarise(snapshots: Snapshots) -> Summary:
     live = sum(row.size or 0 for row in current)
     return Summary(
         snapshots.epochs(), nodes, dict(steps), snapshots.size, live, replaced,
-        snapshots.faults() + troubles,
+        snapshots.faults() + troubles, complete,
     )  # fmt: skip

@@ -57,7 +57,23 @@ def test_describe_lists_every_option_of_a_learner() -> None:
     for key in keys:
         assert f"{key.name}: " in output
         assert key.meaning or key.name == "learner.seed"
-    assert 'one of gaussian, linear; default "gaussian"' in output
+    assert 'default "gaussian"' in output
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("npsvor", ("rows_waiting", "reach", "repeats", "unconfirmed")),
+        ("dsvor", ("zeros", "dropped")),
+    ],
+)
+def test_describe_explains_what_a_learner_tells_of_itself(
+    kind: str, names: tuple[str, ...]
+) -> None:
+    output = call("describe", "learner", kind).output
+    told = output.partition(f"What {kind} tells of itself, in scores and report:")[2]
+    assert [line.partition(": ")[0] for line in told.split("\n") if line] == list(names)
+    assert "tells of itself" not in call("describe", "learner", "kind").output
 
 
 def test_describe_one_key_and_an_unknown_one() -> None:

@@ -66,7 +66,7 @@ def test_bad_rows_are_told_and_counted(model: Path, tmp_path: Path, expected: li
     assert result.exit_code == 0
     assert result.stdout == f"record,prediction\n0,{expected[0]}\n8,{expected[1]}\n"
     assert "record 1: field 'a' is 'x', not a number" in result.stderr
-    assert "record 2: it has 1 fields, and the header 2" in result.stderr
+    assert "record 2: 1 fields where 2 are wanted: field 'b' is missing" in result.stderr
     assert "record 4: field 'a' is 'nan', not a finite number" in result.stderr
     assert result.stderr.endswith("7 bad records have no prediction\n")
 
@@ -76,7 +76,7 @@ def test_many_bad_rows_are_only_counted(model: Path, tmp_path: Path) -> None:
     file.write_text('{"a": 1}\n[1]\n"x"\n{\n[1, true]\n' * 1000, encoding="utf-8")
     stderr = call(model, file).stderr
     assert len(stderr.splitlines()) == 22
-    assert "5,000 bad records" in stderr
+    assert "none of the 5,000 records could be predicted" in stderr
     assert "record 0: field 'b' is missing" in stderr
     assert "record 1: it has 1 values, and the model needs 2" in stderr
 

@@ -142,8 +142,8 @@ WRONG = [
     (RANKED, {"evaluation.companions": ["nothing"]}, "allowed: local, pooled"),
     (RANKED, {"evaluation.companions": ["svorim"]}, 'job.kind must be "batch" with it'),
     (
-        {**RANKED, "job.kind": "batch", "learner.kernel": "cauchy"},
-        {"evaluation.companions": ["svorex"]},
+        RANKED,
+        {"job.kind": "batch", "learner.kernel": "cauchy", "evaluation.companions": ["svorex"]},
         'learner.kernel is "cauchy", which "svorex" in evaluation.companions does not know',
     ),
     (

@@ -61,8 +61,16 @@ def test_they_are_described() -> None:
     [
         ({"signal.hop": 10}, "signal.hop is 10, but signal.window is none"),
         ({"signal.window": 40}, "signal.window is 40, too few .* at least 64"),
-        ({**WINDOW, "signal.delay": 30}, "signal.window is 100, too few .* at least 122"),
+        (
+            {**WINDOW, "signal.delay": 30},
+            "signal.delay is 30, too long .* order 5 in signal.window = 100 .* at most 24",
+        ),
+        ({**WINDOW, "signal.delay": 10**30}, "at most 24|whole number"),
+        ({**WINDOW, "signal.modes": 10**5}, "signal.modes is 100000; .* at least 1 and at most 20"),
+        ({**WINDOW, "signal.modes": 20}, "signal.window is 100, .* at least 2097152"),
         ({**WINDOW, "signal.noise": -1}, "signal.noise is -1; .* at least 0"),
+        ({**WINDOW, "signal.noise": float("inf")}, "signal.noise is inf; it must be finite"),
+        ({**WINDOW, "signal.noise": float("nan")}, "signal.noise is nan; it must be"),
         ({**WINDOW, "source.node": "hash"}, 'source.node is "hash", which .* partition, key'),
         ({**WINDOW, "source.shuffle": True}, "source.shuffle is true"),
         ({**WINDOW, "source.text": ["x1"]}, "signal.window is 100, but windows are cut"),

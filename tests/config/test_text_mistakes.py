@@ -72,6 +72,7 @@ WRONG: list[tuple[Tables, dict[str, Any], str]] = [
     (TEXT, {"signal.window": 5}, "signal.window is 5, but windows are cut from samples of named"),
     # Columns of csv.
     (TEXT, {"source.separator": ":"}, 'source.separator is ":"; it must be one of ",", ";", "|"'),
+    (TEXT, {"source.separator": r"\t"}, "source.separator is a backslash and a t; a tab must be"),
     (TEXT, {"source.columns": ["y"]}, "but the files have a header; source.header must be false"),
     (TABS, {"source.columns": ["y", "y"]}, 'source.columns has "y" twice'),
     (TABS, {"source.text": ["note"]}, 'source.text has "note", which is not in source.columns'),
@@ -83,7 +84,7 @@ WRONG: list[tuple[Tables, dict[str, Any], str]] = [
     (TOPIC, {"source.separator": ";"}, 'applies to csv only; source.format is "json"'),
     (TOPIC, {"source.header": False}, "source.header is false, but applies to csv only"),
     # svmlight.
-    (SVM, {"source.sparse_width": None}, "files do not tell the number of features, so it must"),
+    (SVM, {"source.sparse_width": None}, "not tell the number of features: it must be the highest"),
     (SVM, {"source.sparse_width": 0}, "sparse_width is 0; it must be a whole number at least 1"),
     (SVM, {"source.index_base": 2}, "source.index_base is 2; it must be a whole number at least 0"),
     (SVM, {"source.node": "field:n"}, "but svmlight records have no fields; it must be one of"),
@@ -92,6 +93,10 @@ WRONG: list[tuple[Tables, dict[str, Any], str]] = [
     (TEXT, {"source.index_base": 0}, "source.index_base is 0, but applies to svmlight only"),
     (TEXT, {"source.sparse_width": 5}, "sparse_width is 5, but applies to svmlight and kafka only"),
     (SVM, {"learner.kind": "doml", "learner.ranks": 2}, "source.labels is empty"),
+    # More than memory holds.
+    (TEXT, {"source.text_bits": 31}, "source.text_bits is 31 and learner.ranks 3, and features"),
+    (TEXT, {"learner.ranks": 10**6}, "source.text_bits up to 11, or learner.ranks up to 8,192"),
+    (SVM, {"source.sparse_width": 2**31}, "source.sparse_width up to 715,827,882"),
     # What takes arrays only.
     (
         TEXT,

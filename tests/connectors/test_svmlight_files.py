@@ -96,7 +96,7 @@ def test_regular_records_are_taken_in_bulk() -> None:
         ("1,2 2:1", "bad_label", "not a number"),
         ("2:1", "bad_label", "field 'y' is '2:1', not a number"),
         ("1 2:1 qid:3", "bad_index", "'qid'"),
-        ("1 " + "2:1 " * 40, "too_long", "longer than max_record (60 bytes)"),
+        ("1 " + "2:1 " * 40, "too_long", "longer than 60 bytes, the most a record may"),
         ("1 2:é", "not_numeric", "not a number"),
     ],
 )

@@ -105,6 +105,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         for kind in ("elastic-net", "elastic-net-batch")
     },
     "doml": ({"labels": 2}, {"labels": 2, "predictor": "linear", "dtype": "float32"}),
+    "npsvor": ({}, {"wire": "double", "bias": False}),
     "mlknn": (
         {"labels": 2, "save_samples": True},
         {"labels": 2, "save_samples": True, "scaling": "own"},

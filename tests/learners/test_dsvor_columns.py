@@ -164,6 +164,8 @@ def test_additive_kernels_take_no_negative_values_and_no_units() -> None:
     [
         ({"kernel": "chi-squared", "dimension": 5}, "allowed: >= 6"),
         ({"kernel": "laplacian", "orthogonal": True}, "no orthogonal frequencies"),
+        ({"kernel": "linear", "orthogonal": True}, "no orthogonal frequencies: kernel='linear'"),
+        ({"kernel": "hellinger", "orthogonal": True}, "no orthogonal frequencies"),
         ({"orthogonal": 1}, "not a truth: orthogonal=1"),
         ({"drop": -1}, "drop=-1"),
     ],

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anabranch.errors import ConfigurationError, UnknownNodeError
+from anabranch.errors import ConfigurationError, SampleError, UnknownNodeError
 from anabranch.learners import BatchDSVOR, make
 from anabranch.learners.batch_network import BatchNetwork
 from anabranch.network import Weights, build_graph, combination_weights, node_names
@@ -99,3 +99,9 @@ def test_wrong_networks_are_refused() -> None:
         BatchNetwork(mixed)
     with pytest.raises(ConfigurationError, match="no learner"):
         BatchNetwork({})
+
+
+def test_rows_of_another_shape_are_refused() -> None:
+    X, y = nonlinear(seed=2).block(0, 10)
+    with pytest.raises(SampleError, match=r"X of 'a' has \(10,\); allowed: \(n, features\)"):
+        BatchNetwork.of({"a": (X[:, 0], y)}, 4)

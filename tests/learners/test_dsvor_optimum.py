@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from anabranch.errors import ConfigurationError
+from anabranch.errors import ConfigurationError, SampleError
 from anabranch.learners.batch_network import BatchNetwork
 from anabranch.learners.dsvor_optimum import Optimum, objective, optimum_of, solve_optimum
 from anabranch.protocol import Array
@@ -101,3 +101,52 @@ def test_nothing_to_solve_is_refused() -> None:
         solve_optimum(Z, y, 4, lam=0.0, alpha=0.5)
     with pytest.raises(ConfigurationError, match="no row"):
         solve_optimum(Z[:0], y[:0], 4, lam=0.1, alpha=0.5)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("scale", [1e-8, 1e3, 1e8])
+def test_the_gap_is_that_of_what_is_given_back(scale: float, alpha: float) -> None:
+    """Whatever the units: weights that are small in numbers are not cut where they count."""
+    Z = np.random.default_rng(0).normal(size=(30, 6))
+    y = (Z[:, 0] >= 0) + 1
+    best = solve_optimum(Z * scale, y, 2, lam=0.01, alpha=alpha)
+    assert best.gap < 1e-9
+    if alpha == 1.0 and scale > 1.0:  # all rows are beyond their margins: |w|_1 is all there is
+        one = solve_optimum(Z, y, 2, lam=0.01, alpha=1.0)
+        assert best.objective == pytest.approx(one.objective / scale, rel=1e-8)
+    elif scale < 1.0:
+        assert best.objective == pytest.approx(2.0 * min((y == 1).mean(), (y == 2).mean()))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_more_features_than_rows_and_hardly_a_regulariser(alpha: float) -> None:
+    Z = np.random.default_rng(0).normal(size=(50, 200))
+    best = solve_optimum(Z, np.arange(50) % 4 + 1, 4, lam=1e-9, alpha=alpha)
+    assert best.gap < 1e-9
+    twice = solve_optimum(
+        np.hstack([Z[:, :3]] * 2), np.arange(50) % 4 + 1, 4, lam=1e-3, alpha=alpha
+    )
+    once = solve_optimum(Z[:, :3] * (2.0 if alpha == 0.0 else 1.0) ** 0.5, np.arange(50) % 4 + 1, 4,
+                         lam=1e-3, alpha=alpha)  # fmt: skip
+    assert twice.objective == pytest.approx(once.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"Z": np.full((60, 6), np.nan)}, r"not finite: X\[0, 0\]"),
+        ({"Z": np.zeros(60)}, r"wrong shape: Z has \(60,\)"),
+        ({"y": np.full(60, 5)}, r"not a rank: y\[0\]=5; .* 1 to 4"),
+        ({"y": np.full(60, 0)}, "not a rank"),
+        ({"y": np.full(60, 1.5)}, "not a rank"),
+        ({"y": np.ones(59)}, r"wrong shape: y has \(59,\); allowed: \(60,\)"),
+        ({"ranks": 1}, "ranks=1; .*>= 2"),
+        ({"tol": 0.0}, "tol=0.0"),
+        ({"tol": float("nan")}, "tol=nan"),
+    ],
+)
+def test_bad_input_is_refused(wrong: dict[str, object], message: str) -> None:
+    Z, y = problem()
+    given = {"Z": Z, "y": y, "ranks": 4, "lam": 0.1, "alpha": 0.5} | wrong
+    with pytest.raises((ConfigurationError, SampleError), match=message):
+        solve_optimum(**given)  # type: ignore[arg-type]

@@ -91,6 +91,15 @@ def test_a_crash_within_a_window_changes_nothing(
         assert of_partition(out, part) == of_partition(direct, part)
 
 
+def test_a_short_sensor_is_told_of_before_its_end() -> None:
+    rows = np.arange(20)
+    items = [Block("a", 0, rows[:, None] * 1.0, rows % 3 + 1.0, rows), End("a", 0)]
+    out: list[Any] = []
+    run_main(flow_of(items, lambda up: windows("windows", up, PLAN, PARTS), out))
+    assert [getattr(item, "tick", None) for item in out] == [0, -1, None]
+    assert [letter.reason for letter in out[1].dead] == ["no_window"]
+
+
 def test_alarms_survive_a_crash(tmp_path: Path) -> None:
     ranks = np.array([1, 1, 2, 2, 1, 1, 1, 3, 3, 3])
     one = Predictions("n", 0, "a", np.arange(1), ranks[:1], ranks[:1])

@@ -139,7 +139,7 @@ def test_predictions_hash_texts_as_the_job_did(tmp_path: Path) -> None:
     assert told == [[0, expected[0]], [1, expected[1]], [3, expected[2]]]
     assert predict(model, tmp_path / "more.jsonl") == [[0, expected[0]]]
     bad = CliRunner().invoke(app, ["predict", str(model), str(tmp_path / "more.jsonl")])
-    assert "record 1: field 'title' is no text" in bad.stderr
+    assert "record 1: field 'body' is missing" in bad.stderr
     assert "record 2: it is no object" in bad.stderr
     assert "record 3: field 'title' is missing" in bad.stderr
 

@@ -5,6 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from anabranch.learners import LEARNERS, make
+from anabranch.protocol import Measured
+from pipelines.config.measures import measures_of
 from pipelines.report.measures import measures_part
 from pipelines.report.runs import read_run
 
@@ -73,3 +78,27 @@ def test_the_table_holds_the_last_values(tmp_path: Path, make_run: MakeRun) -> N
     assert row in html
     assert '<th scope="row">Objective</th><td>Pooled</td><td>0.500000</td>' in html
     assert '<th scope="row">Zeal</th><td>Cooperative</td><td>-1.000000</td>' in html
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_every_measure_of_a_learner_has_a_sentence(kind: str) -> None:
+    learner = make(kind, 2, 3)
+    told = learner.measures() if isinstance(learner, Measured) else {}
+    assert told.keys() <= measures_of(kind).keys()
+
+
+def test_measures_are_explained_where_they_are_shown(tmp_path: Path, make_run: MakeRun) -> None:
+    measures = {"rows_waiting": spread(3.0, 1.0), "reach": spread(0.0, 0.0), "zeal": spread(1, 1)}
+    run = tell(
+        make_run(tmp_path / "r", nodes=3, rounds=8),
+        lambda row: measures if row["learner"] == "cooperative" and row["node"] is None else None,
+    )
+    html, charts = charts_of(run)
+    assert list(charts) == ["Rows waiting", "Zeal"]
+    waiting = "Samples that changed something and are in no message yet."
+    assert f"Rows waiting, the largest of the nodes. {waiting}</figcaption>" in html
+    assert "Zeal, the largest of the nodes.</figcaption>" in html
+    # nothing is drawn of what is always 0
+    assert '<p class="note">Reach: Longest time a change took to arrive' in html
+    assert '<th scope="row">Rows waiting</th><td>Cooperative</td><td>3' in html
+    assert "Rows_waiting" not in html

@@ -149,3 +149,32 @@ def test_an_empty_tick_stays_a_tick() -> None:
 def test_bad_plans_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(wrong))):
         plan(**wrong)
+
+
+def test_what_is_not_finite_of_one_node_leaves_windows_of_others_alone() -> None:
+    X = SIGNAL.copy()
+    X[31] = np.nan
+    keys = ["a" if i % 2 else "b" for i in range(COUNT)]
+    rows = np.arange(COUNT)
+    made = Windower(plan(hop=20), "p").take(block(rows, X=X, keys=keys))
+    assert made.keys == ["b", "a", "b"]
+    assert made.positions.tolist() == [38, 71, 78]
+    unread = DeadLetter("malformed", "no", "p", "p", 31, b"")
+    rows, keys = np.delete(rows, 31), keys[:31] + keys[32:]
+    made = Windower(plan(hop=20), "p").take(block(rows, keys=keys, dead=(unread,)))
+    assert (made.keys, made.positions.tolist()) == (["b", "a"], [70, 71]), "whose it was: unknown"
+
+
+def test_a_sensor_without_a_window_is_told_of_at_its_end() -> None:
+    keys = ["a" if i < 15 else "b" for i in range(COUNT)]
+    windower = Windower(plan(), "p")
+    windower.take(block(np.arange(COUNT), keys=keys))
+    last = Windower(plan(), "p", windower.export()).end()
+    assert last is not None
+    assert (last.tick, len(last.y)) == (-1, 0)
+    (letter,) = last.dead
+    assert (letter.reason, letter.position) == ("no_window", 14)
+    assert letter.detail == "a gave no window: 15 samples are left, signal.window is 20"
+    one = Windower(plan(), "p")
+    one.take(block(np.arange(COUNT)))
+    assert one.end() is None

@@ -1,9 +1,12 @@
 """Snapshots looked at without the job: counts, models, damage, pruning."""
 
 import json
+import pickle
 import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,6 +113,64 @@ def test_a_snapshot_cut_short_is_a_fault(copied: Path) -> None:
     assert "wrong: node 'n00': it is damaged" in result.output
 
 
+def test_a_learner_that_cannot_be_restored_is_a_fault(copied: Path, tmp_path: Path) -> None:
+    _change(copied, "n01", lambda core: core["learner"].pop("w"))
+    _change(copied, "n02", lambda core: core.update(local={"kind": "npsvor", "schema": 1}))
+    result = state(copied, "--export", tmp_path / "models")
+    assert result.exit_code == 1
+    assert "wrong: node 'n01': its learner cannot be restored: damaged state" in result.output
+    assert "wrong: node 'n02': its local companion cannot be restored" in result.output
+    assert result.output.count("wrong: ") == 2
+    assert {path.name for path in (tmp_path / "models").iterdir()} == {"n00.npz", "pooled.npz"}
+
+
+def test_a_model_that_cannot_be_exported_is_a_fault(copied: Path, tmp_path: Path) -> None:
+    nowhere = {"w": np.full((2, 2), np.nan), "diverged": True}
+    _change(copied, "n01", lambda core: core["learner"].update(nowhere))
+    assert state(copied).exit_code == 0
+    (tmp_path / "models/n02.npz").mkdir(parents=True)
+    result = state(copied, "--export", tmp_path / "models", "--json")
+    assert result.exit_code == 1
+    told = json.loads(result.output)
+    assert told["exported"]["n00"] == str(tmp_path / "models/n00.npz")
+    assert "not looked into" in told["exported"]["river-logistic-one-vs-rest"]
+    diverged, unwritten = told["faults"]
+    assert diverged.startswith("node 'n01' was not exported: ")
+    assert "not finite" in diverged
+    assert unwritten.startswith("node 'n02' was not exported: ")
+
+
+def test_models_without_the_run_lack_names_and_that_is_told(job: Path, tmp_path: Path) -> None:
+    told = "exported without the fields' names and how records are read: give the run directory"
+    alone = state(job / "state", "--export", tmp_path / "a")
+    assert alone.exit_code == 0, alone.output
+    assert told in alone.output
+    assert "features" not in read(tmp_path / "a/n00.npz").metadata
+    assert told in json.loads(state(job / "state", "--export", tmp_path, "--json").output)["note"]
+    assert told not in state(job / "run", "--export", tmp_path / "b").output
+    assert told not in state(job / "state").output
+
+
+def test_only_a_run_that_ended_is_complete(job: Path, copied: Path) -> None:
+    assert "complete; goes on at round 101" in state(job / "run").output
+    assert json.loads(state(job / "run", "--json").output)["complete"] is True
+    assert "complete" not in state(copied).output
+    stopped = shutil.copytree(job / "run", copied.parent / "run")
+    (stopped / "summary.json").write_text('{"stopped": "signal"}')
+    assert json.loads(state(stopped, "--json").output)["complete"] is False
+
+
+def test_names_are_shown_in_full_and_counts_agree(copied: Path) -> None:
+    name = "plant-[7]-" + "line-" * 20
+    _edit(copied, f"UPDATE snaps SET state_key = '{name}~0' WHERE state_key LIKE 'n00~%'")
+    output = state(copied).output
+    rows = [line.split("│")[1].strip() for line in output.splitlines() if line.startswith("│")]
+    assert name in "".join(rows)
+    assert "…" not in output
+    assert "1 keys" not in output
+    assert "processes: 1 key, 4 bytes" in output
+
+
 def test_pruning_leaves_what_a_resume_needs(copied: Path) -> None:
     before = Snapshots(copied).current()
     _edit(copied, "INSERT INTO snaps (step_id, state_key, snap_epoch, ser_change) "
@@ -139,6 +200,24 @@ def test_only_plain_values_are_read() -> None:
         read_snapshot(b"canabranch.model_file\nload\n(S'x'\ntR.")
     with pytest.raises(DamagedStateError):
         read_snapshot(b"")
+
+
+def _change(folder: Path, node: str, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what a node's last snapshot holds of it."""
+    snapshots = Snapshots(folder)
+    (row,) = [
+        row for row in snapshots.current()
+        if row.step == "anabranch.nodes.node" and row.key.startswith(f"{node}~")
+    ]  # fmt: skip
+    whole = pickle.loads(snapshots.read(row))
+    change(whole["inner"]["core"])
+    with sqlite3.connect(folder / row.file) as database:
+        database.execute(
+            "UPDATE snaps SET ser_change = ? "
+            "WHERE step_id = ? AND state_key = ? AND snap_epoch = ?",
+            (pickle.dumps(whole), row.step, row.key, row.epoch),
+        )
+    database.close()
 
 
 def _edit(folder: Path, statement: str) -> None:
