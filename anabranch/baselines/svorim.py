@@ -9,7 +9,7 @@ from anabranch.baselines.base import Baseline
 from anabranch.learners.kernel_rows import Kernel, decisions
 from anabranch.learners.options import check_between, check_choice, check_whole
 from anabranch.learners.sparse_samples import checked_ranks
-from anabranch.learners.svor import solve_svor
+from anabranch.learners.svor import solve_svor, warn_vain
 from anabranch.protocol import Array, Task
 
 __all__ = ["CentralSVOREX", "CentralSVORIM"]
@@ -115,6 +115,8 @@ class _Central(Baseline):
             Z, y - 1, self.ranks, self._kernel(), caps, explicit=self._explicit, tol=_TOLERANCE,
             most=np.iinfo(np.int64).max,
         )  # fmt: skip
+        if found.violation > max(_TOLERANCE, found.rounding):
+            warn_vain(self.kind, found)
         used = np.flatnonzero(found.beta)
         return _Solved(len(y), mean, scale, Z[used], found.beta[used], found.thresholds)
 

@@ -26,7 +26,7 @@ __all__ = ["Bounds", "Part", "empty_bounds", "room_of", "scan", "turn", "work"]
 _TINY = 1e-12
 _ROUNDING = 1e-11
 _NOTHING, _IDLE = 1e-14, 20
-"""A step that is rounding only, and how many in a row are the end."""
+"""A step that is rounding only, as a share of what it changes; how many in a row are the end."""
 
 
 class Part(NamedTuple):
@@ -241,9 +241,10 @@ def work(
             return moves
         curvature = max(diagonal[i] + diagonal[m] - 2.0 * K[i, m], _TINY)
         step = _move(j, i, k, m, (top + bounds.fall[k, m]) / curvature, part)
-        idle = idle + 1 if step <= _NOTHING * part.caps[i] else 0
+        changed = max(part.a[j, i], part.a[k, m])
+        idle = idle + 1 if step <= _NOTHING * changed else 0
         if idle > _IDLE:
-            return 0
+            return moves - _IDLE
         _follow(j, step, K[i], K[m], part, bounds)
         _mark_rows(j, i, i + 1, part, bounds)
         _mark_rows(k, m, m + 1, part, bounds)

@@ -79,9 +79,13 @@ def matrix(X: Array, Z: Array, kernel: Kernel) -> Array:
 
 
 def decisions(X: Array, support: Array, beta: Array, kernel: Kernel) -> Array:
-    """Give f(x) = sum_l beta_l k(x_l, x) for rows X (n, d), over support rows (m, d)."""
+    """Give f(x) = sum_l beta_l k(x_l, x) for rows X (n, d), over support rows (m, d).
+
+    With a linear kernel beta must sum to 0, as the dual's does.
+    """
     if kernel.name == "linear":
-        return np.asarray(X @ (support.T @ beta))
+        centre = support.mean(axis=0) if len(support) else 0.0
+        return np.asarray(X @ ((support - centre).T @ beta))  # no rounding by far rows
     step = max(1, _AT_ONCE // max(1, len(support)))
     parts = [matrix(X[i : i + step], support, kernel) @ beta for i in range(0, len(X), step)]
     return np.concatenate([*parts, np.empty(0)])

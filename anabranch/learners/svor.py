@@ -1,19 +1,25 @@
 """The centralised solution of support vector ordinal regression, for any kernel."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from anabranch.kernels.svor_pairs import Part
-from anabranch.learners.kernel_rows import Kernel, kernel_rows
-from anabranch.learners.svor_descent import Descent, working_rows
+from anabranch.learners.kernel_rows import Kernel, KernelRows, decisions, kernel_rows
+from anabranch.learners.svor_descent import Descent, renew, values_of, violation_of, working_rows
 from anabranch.learners.svor_thresholds import best_thresholds, spread_thresholds
 from anabranch.protocol import Array
 
-__all__ = ["Solution", "solve_svor"]
+__all__ = ["Solution", "solve_svor", "warn_vain"]
 
 _SINGLE = 1e-4
 """Rows of the kernel are kept in single precision for this tolerance and above."""
+_TIMES = 3
+"""Descents at most, each followed by values without the rounding of its moves."""
+_ROUNDING = 1e-9
+"""Of values of the function."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,7 @@ class Solution:
     moves : pairs of variables moved
     violation : how far the worst threshold is from optimal
     objective, dual : values of the problem and of its dual
+    rounding : what may be wrong with a threshold by rounding alone
     """
 
     beta: Array
@@ -35,6 +42,7 @@ class Solution:
     violation: float
     objective: float
     dual: float
+    rounding: float = 0.0
 
 
 def solve_svor(
@@ -75,20 +83,52 @@ def solve_svor(
         present, own = np.arange(count), ranks[order]
     part = _beginning(own, len(present), caps[order], explicit)
     chosen = X[order] if kernel.name != "precomputed" else X[order[:, None], order]
+    # beta sums to 0, so that the mean of rows matters to thresholds only, but rounding grows by it.
+    centre = chosen.mean(axis=0) if kernel.name == "linear" else np.zeros(1)
+    chosen = np.ascontiguousarray(chosen - centre)
     rows = kernel_rows(
-        np.ascontiguousarray(chosen), kernel, megabytes=megabytes,
+        chosen, kernel, megabytes=megabytes,
         least=working_rows(len(part.a), len(order)),
         dtype="float32" if tol >= _SINGLE else "float64",
     )  # fmt: skip
     descent = Descent(tol, most, shrinking)
-    violation = descent.run(part, rows)
-    b, loss = best_thresholds(part.F, part.spans, part.caps)
-    beta, half = np.zeros(len(ranks)), 0.5 * float(part.beta @ part.F)
+    violation = _solved(descent, part, rows)
+    objective, dual = values_of(part)
+    b, beta = best_thresholds(part.F, part.spans, part.caps)[0], np.zeros(len(ranks))
     beta[order] = part.beta
-    return Solution(
-        beta, spread_thresholds(b, present, count, part.F), descent.moves, violation, half + loss,
-        float(part.a.sum()) - half,
-    )  # fmt: skip
+    thresholds = spread_thresholds(b, present, count, part.F)
+    if kernel.name == "linear" and part.beta.any():
+        moved = np.flatnonzero(part.beta)
+        f = decisions(X[order[moved]], X[order[moved]], part.beta[moved], kernel)
+        thresholds += float((f - part.F[moved]).mean())
+    level = _ROUNDING * (1.0 + float(np.abs(part.F).max()))
+    return Solution(beta, thresholds, descent.moves, violation, objective, dual, level)
+
+
+def _solved(descent: Descent, part: Part, rows: KernelRows) -> float:
+    """Descend, and again where the rounding of all moves hid something; gives the violation."""
+    violation = np.inf
+    for _ in range(_TIMES):
+        before = descent.moves
+        hidden = descent.run(part, rows)
+        renew(part, rows)
+        violation = violation_of(part)
+        if violation <= max(hidden, descent.tol) or descent.moves == before:
+            break
+    return violation
+
+
+def warn_vain(name: str, found: Solution, *, depth: int = 0) -> None:
+    """Warn, as scikit-learn does, of moves that lead nowhere.
+
+    The warning names the line that called the function `depth` calls further out than this one's.
+    """
+    warnings.warn(
+        f"{name} stopped after {found.moves} steps that led no nearer its tolerance: a threshold "
+        f"is {found.violation:.2g} from optimal; scale X, or lower C",
+        ConvergenceWarning,
+        stacklevel=3 + depth,
+    )
 
 
 def _beginning(ranks: Array, count: int, caps: Array, explicit: bool) -> Part:

@@ -1,24 +1,42 @@
 """What the kernelised ordinal regressions of scikit-learn's kind share: all but their names."""
 
+from numbers import Real
+from sys import float_info
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from anabranch.errors import ConfigurationError
 from anabranch.learners.kernel_rows import KERNELS, Kernel, decisions
 from anabranch.learners.options import check_flag, check_whole
-from anabranch.learners.svor import Solution, solve_svor
+from anabranch.learners.svor import Solution, solve_svor, warn_vain
 from anabranch.protocol import Array
 from anabranch.sklearn_face.rank_classifier import RankClassifier
 from anabranch.sklearn_face.ranked import (
     check_choice,
+    check_cost,
     check_positive,
+    costly,
     ranks_of,
     warn_unfinished,
 )
 
 __all__ = ["KernelRanker"]
+
+
+def _spread(X: Array) -> float:
+    """Give the variance of all values, 1 where they are one; raises ValueError beyond numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(X.var())
+    if spread == 0.0:
+        return 1.0
+    if not 1.0 / float_info.max < spread * X.shape[1] < float_info.max:
+        raise ValueError(
+            f"gamma = 'scale' divides by the variance of X, {spread:g}, out of range; allowed: "
+            "1e-300 to 1e300; scale X, or give gamma"
+        )
+    return spread
 
 
 class KernelRanker(RankClassifier):
@@ -56,12 +74,13 @@ class KernelRanker(RankClassifier):
         self.classes = classes
 
     def _check_settings(self) -> None:
-        for name in ("C", "tol", "cache_size", "degree"):
+        check_cost("C", self.C)
+        for name in ("tol", "cache_size", "degree"):
             check_positive(name, getattr(self, name))
         check_choice("kernel", self.kernel, KERNELS)
         check_whole("max_iter", self.max_iter, -1)
         check_flag("shrinking", self.shrinking)
-        if not np.isfinite(self.coef0):
+        if not isinstance(self.coef0, Real) or not np.isfinite(float(self.coef0)):
             raise ConfigurationError(f"coef0 = {self.coef0!r}; allowed: finite")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -87,8 +106,10 @@ class KernelRanker(RankClassifier):
             raise ValueError(f"X has shape {X.shape}; allowed for a precomputed kernel: (n, n)")
         self.classes_, ranks = ranks_of(y, self.classes)
         if len(self.classes_) < 2:
-            raise ValueError(f"y has one class, {self.classes_[0]!r}; allowed: two or more")
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            raise ValueError(
+                f"y has one class, {self.classes_.tolist()[0]!r}; allowed: two or more"
+            )
+        weights = costly(sample_weight, X, self.C)
         self._kernel = self._kernel_of(X)
         most = self.max_iter if self.max_iter >= 0 else np.iinfo(np.int64).max
         found = solve_svor(
@@ -97,8 +118,10 @@ class KernelRanker(RankClassifier):
         )  # fmt: skip
         if not np.isfinite(found.objective):
             raise ValueError("X and the kernel give values that are not finite; scale X")
-        if found.violation > self.tol and found.moves >= most:
+        if self.max_iter >= 0 and found.violation > self.tol and found.moves >= most:
             warn_unfinished(type(self).__name__, found.moves)
+        elif found.violation > max(self.tol, found.rounding):
+            warn_vain(type(self).__name__, found)
         self._keep(found, X)
         return self
 
@@ -116,8 +139,7 @@ class KernelRanker(RankClassifier):
         gamma = self.gamma
         if isinstance(gamma, str):
             check_choice("gamma", gamma, ("auto", "scale"))
-            spread = float(X.var()) if gamma == "scale" else 1.0
-            gamma = 1.0 / (X.shape[1] * spread) if spread > 0.0 else 1.0
+            gamma = 1.0 / (X.shape[1] * (_spread(X) if gamma == "scale" else 1.0))
         check_positive("gamma", gamma)
         return Kernel(self.kernel, float(gamma), float(self.coef0), float(self.degree))
 

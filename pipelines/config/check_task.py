@@ -123,6 +123,11 @@ def _check_central(job: Job, name: str) -> None:
             f"learner.kernel is {show(kernel)}, which {show(name)} in evaluation.companions does "
             f"not know; allowed with it: {', '.join(kernels)}"
         )
+    if job.learner.options.get("lam") == 0:
+        _fail(
+            f"learner.lam is {show(job.learner.options['lam'])}, which {show(name)} in "
+            "evaluation.companions divides by; allowed with it: above 0"
+        )
 
 
 def _check_generator(job: Job, task: Task) -> None:

@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from anabranch.baselines import BASELINES
+from anabranch.errors import ConfigurationError
 from anabranch.protocol import Array
 from anabranch.sklearn_face import SVOREX, SVORIM
 from pipelines.config import load_job
@@ -63,3 +65,10 @@ def test_a_companion_takes_what_the_learner_shares_with_it(tmp_path: Path) -> No
         "gaussian",
         "consensus",
     )
+
+
+@pytest.mark.parametrize("name", ["svorim", "svorex"])
+def test_no_companion_divides_by_a_penalty_of_0(tmp_path: Path, name: str) -> None:
+    given = [*SETTINGS, f'source.paths=["{table(tmp_path)[0]}"]', "learner.lam=0"]
+    with pytest.raises(ConfigurationError, match=f'learner.lam is 0.*"{name}".*above 0'):
+        load_job(None, ["source.rows=", *given, f'evaluation.companions=["{name}"]'])
