@@ -34,6 +34,9 @@ class _Side:
     def __init__(self, Z: Array, kernel: Kernel) -> None:
         self.kernel = kernel
         gaussian = kernel.name == "gaussian"
+        # Distances stay, while the rounding of x'z is not that of far rows.
+        self._centre = Z.mean(axis=0) if gaussian and len(Z) else np.zeros(Z.shape[1])
+        Z = Z - self._centre if gaussian else Z
         halves = -kernel.gamma * np.einsum("ij,ij->i", Z, Z) if gaussian else None
         parts = [Z] if halves is None else [Z, np.ones((len(Z), 1)), halves[:, None]]
         self.columns: Array = np.ascontiguousarray(np.hstack(parts).T)
@@ -53,6 +56,7 @@ class _Side:
             city_blocks(X, self.columns, values)
             np.exp(np.multiply(values, -gamma, out=out, casting="same_kind"), out=out)
         elif name == "gaussian":
+            X = X - self._centre
             halves = -gamma * np.einsum("ij,ij->i", X, X)[:, None]
             # The whole exponent, 2 gamma x'z - gamma |x|^2 - gamma |z|^2, as one product.
             left = np.hstack([2.0 * gamma * X, halves, np.ones_like(halves)])

@@ -97,12 +97,19 @@ def solve_svor(
     b, beta = best_thresholds(part.F, part.spans, part.caps)[0], np.zeros(len(ranks))
     beta[order] = part.beta
     thresholds = spread_thresholds(b, present, count, part.F)
-    if kernel.name == "linear" and part.beta.any():
-        moved = np.flatnonzero(part.beta)
-        f = decisions(X[order[moved]], X[order[moved]], part.beta[moved], kernel)
-        thresholds += float((f - part.F[moved]).mean())
+    if kernel.name == "linear":
+        thresholds += _offset(X[order], part)
     level = _ROUNDING * (1.0 + float(np.abs(part.F).max()))
     return Solution(beta, thresholds, descent.moves, violation, objective, dual, level)
+
+
+def _offset(X: Array, part: Part) -> float:
+    """Give how far a linear function of rows X lies above the same of centred rows."""
+    moved = np.flatnonzero(part.beta)
+    if not len(moved):
+        return 0.0
+    f = decisions(X[moved], X[moved], part.beta[moved], Kernel("linear"))
+    return float((f - part.F[moved]).mean())
 
 
 def _solved(descent: Descent, part: Part, rows: KernelRows) -> float:
