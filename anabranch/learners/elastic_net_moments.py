@@ -81,10 +81,13 @@ class CoMoments:
 
     def begin(self, X: Array, y: Array) -> None:
         """Take the first rows in, by one product; its last bits depend on BLAS's threads."""
-        rows = np.column_stack([X, y])
-        self._counts[0], self._means[0] = len(y), rows.mean(axis=0)
-        rows -= self._means[0]
+        mean, rows = self._means[0], np.empty((len(y), len(self._means[0])))
+        X.mean(axis=0, out=mean[:-1])
+        mean[-1] = y.mean()
+        np.subtract(X, mean[:-1], out=rows[:, :-1])
+        np.subtract(y, mean[-1], out=rows[:, -1])
         np.matmul(rows.T, rows, out=self._S[0])
+        self._counts[0] = len(y)
         self.rows = len(y)
 
     @property
