@@ -5,12 +5,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from anabranch.errors import ConfigurationError, ModelError
 from anabranch.learners.doml_node import DomlNode
 from anabranch.learners.doml_samples import checked_labels
 from anabranch.learners.doml_settings import DomlSettings
 from anabranch.learners.rows import checked_rows
-from anabranch.learners.states import SCHEMA, check_header, saved_value
+from anabranch.learners.states import SCHEMA, from_config
 from anabranch.protocol import Array, Message, NodeId, State, Task, freeze
 
 __all__ = ["DOML"]
@@ -300,11 +299,7 @@ class DOML:
         ModelError
             The schema is newer than this version reads, or the state is damaged.
         """
-        check_header(state, cls.kind)
         learner = cls.__new__(cls)
-        try:
-            learner._setup(DomlSettings.restore(saved_value(state, "config")))
-        except (KeyError, TypeError, ValueError, ConfigurationError) as error:
-            raise ModelError(f"damaged state: config; {error}") from error
+        from_config(state, cls.kind, lambda config: learner._setup(DomlSettings.restore(config)))
         learner._node.restore(state)
         return learner

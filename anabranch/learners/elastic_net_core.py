@@ -7,7 +7,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from anabranch.errors import ConfigurationError, ModelError
 from anabranch.features.frame import Frame
 from anabranch.kernels.checks import bounded
 from anabranch.kernels.elastic import predict_rows
@@ -21,7 +20,7 @@ from anabranch.learners.elastic_net_part import Part, restored_frame, saved_fram
 from anabranch.learners.elastic_net_settings import ElasticNetSettings
 from anabranch.learners.inbox import sealed
 from anabranch.learners.rows import checked_column, checked_rows
-from anabranch.learners.states import SCHEMA, check_header, saved_array, saved_value
+from anabranch.learners.states import SCHEMA, from_config, saved_array
 from anabranch.protocol import Array, Message, NodeId, State, Task
 
 __all__ = ["ElasticNetLearner"]
@@ -256,12 +255,8 @@ class ElasticNetLearner(ABC):
         ModelError
             The schema is newer than this version reads, or the state is damaged.
         """
-        check_header(state, cls.kind)
         learner = cls.__new__(cls)
-        try:
-            settings = ElasticNetSettings.restore(saved_value(state, "config"))
-        except (KeyError, TypeError, ValueError, ConfigurationError) as error:
-            raise ModelError(f"damaged state: config; {error}") from error
+        settings = from_config(state, cls.kind, ElasticNetSettings.restore)
         ElasticNetLearner.__init__(learner, settings)
         learner._load(state)
         return learner

@@ -5,14 +5,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from anabranch.errors import ConfigurationError, ModelError
 from anabranch.learners.inbox import read_each
 from anabranch.learners.npsvor_online_node import Node
 from anabranch.learners.npsvor_online_settings import NpsvorSettings
 from anabranch.learners.npsvor_online_table import Table
 from anabranch.learners.npsvor_online_wire import read
 from anabranch.learners.sparse_samples import checked_ranks, checked_sparse
-from anabranch.learners.states import SCHEMA, check_header, saved_value
+from anabranch.learners.states import SCHEMA, from_config
 from anabranch.protocol import Array, Message, NodeId, State, Task
 from anabranch.sparse import SparseRows
 
@@ -269,12 +268,8 @@ class NPSVOR:
         ModelError
             The schema is newer than this version reads, or the state is damaged.
         """
-        check_header(state, cls.kind)
         learner = cls.__new__(cls)
-        try:
-            learner._setup(NpsvorSettings.restore(saved_value(state, "config")))
-        except (KeyError, TypeError, ValueError, ConfigurationError) as error:
-            raise ModelError(f"damaged state: config; {error}") from error
+        from_config(state, cls.kind, lambda config: learner._setup(NpsvorSettings.restore(config)))
         learner._table.restore(state)
         if "clock" in state:
             learner._node.restore(state)

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from anabranch.errors import ConfigurationError, ModelError
+from anabranch.errors import ModelError
 from anabranch.kernels.checks import bounded
 from anabranch.kernels.mixing import add, add_some, flush, scale
 from anabranch.kernels.moments import M2, MEAN
@@ -14,7 +14,13 @@ from anabranch.kernels.ordinal import average, project
 from anabranch.learners.inbox import Heard, read_inbox, read_message, sealed
 from anabranch.learners.ordinal_model import OrdinalModel
 from anabranch.learners.settings import Settings
-from anabranch.learners.states import SCHEMA, check_header, saved_array, saved_value, saved_whole
+from anabranch.learners.states import (
+    SCHEMA,
+    from_config,
+    saved_array,
+    saved_value,
+    saved_whole,
+)
 from anabranch.protocol import Array, Message, NodeId, State, freeze
 
 __all__ = ["OrdinalLearner"]
@@ -145,12 +151,12 @@ class OrdinalLearner(OrdinalModel):
         ModelError
             The schema is newer than this version reads, or the state is damaged.
         """
-        check_header(state, cls.kind)
         learner = cls.__new__(cls)
-        try:
-            OrdinalLearner.__init__(learner, Settings.restore(saved_value(state, "config")))
-        except (KeyError, TypeError, ValueError, ConfigurationError) as error:
-            raise ModelError(f"damaged state: config; {error}") from error
+        from_config(
+            state,
+            cls.kind,
+            lambda config: OrdinalLearner.__init__(learner, Settings.restore(config)),
+        )
         learner._load(state)
         return learner
 

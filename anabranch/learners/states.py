@@ -1,14 +1,16 @@
 """Reading saved states without trusting them."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
-from anabranch.errors import ModelError
+from anabranch.errors import ConfigurationError, ModelError
 from anabranch.protocol import Array
 
-__all__ = ["SCHEMA", "check_header", "saved_array", "saved_value", "saved_whole"]
+__all__ = ["SCHEMA", "check_header", "from_config", "saved_array", "saved_value", "saved_whole"]
+
+T = TypeVar("T")
 
 SCHEMA = 1
 """Version of the states written here."""
@@ -27,6 +29,21 @@ def check_header(state: Mapping[str, Any], kind: str) -> None:
         raise ModelError(f"unknown schema: schema={schema!r}; allowed: 1 to {SCHEMA}")
     if state.get("kind") != kind:
         raise ModelError(f"another learner: kind={state.get('kind')!r}; allowed: {kind!r}")
+
+
+def from_config(state: Mapping[str, Any], kind: str, build: Callable[[Any], T]) -> T:
+    """Check the header, and give what `build` makes of the settings in a state.
+
+    Raises
+    ------
+    ModelError
+        As `check_header`, or the settings are missing or none that this version knows.
+    """
+    check_header(state, kind)
+    try:
+        return build(saved_value(state, "config"))
+    except (KeyError, TypeError, ValueError, ConfigurationError) as error:
+        raise ModelError(f"damaged state: config; {error}") from error
 
 
 def saved_value(state: Mapping[str, Any], name: str) -> Any:
