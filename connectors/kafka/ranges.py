@@ -1,5 +1,6 @@
 """Where a job begins in its topics and, if it is to end, where it ends."""
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,9 @@ __all__ = [
     "topic_ids",
     "topic_of",
 ]
+
+_HEARSAY = 2.0
+"""Seconds in which a topic that nobody knows may still be heard of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ def topic_ids(settings: KafkaSettings, topics: Sequence[str]) -> dict[str, str]:
     Raises as `resolve_ranges` does.
     """
     with asking(settings) as admin:
-        states = {state["name"]: state for state in admin.describe_topics(list(topics))}
+        states = _described(admin, topics)
         for topic in topics:
             _numbers(settings, topic, states[topic])
         return {topic: str(states[topic].get("topic_id") or "") for topic in topics}
@@ -152,12 +156,26 @@ def _spec(start: str) -> int:
 def _places(
     admin: KafkaAdminClient, settings: KafkaSettings, topics: Sequence[str]
 ) -> list[TopicPartition]:
-    states = {state["name"]: state for state in admin.describe_topics(list(topics))}
+    states = _described(admin, topics)
     return [
         TopicPartition(topic, number)
         for topic in topics
         for number in _numbers(settings, topic, states[topic])
     ]
+
+
+def _described(admin: KafkaAdminClient, topics: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Ask for the state of topics, again for a while if one is missing.
+
+    A broker of several hears of a topic a little after the one that made it.
+    """
+    deadline = time.monotonic() + _HEARSAY
+    while True:
+        states = {state["name"]: state for state in admin.describe_topics(list(topics))}
+        errors = (for_code(state["error_code"]) for state in states.values())
+        if UnknownTopicOrPartitionError not in errors or time.monotonic() > deadline:
+            return states
+        time.sleep(0.2)
 
 
 def _numbers(settings: KafkaSettings, topic: str, state: Mapping[str, Any]) -> list[int]:

@@ -58,7 +58,14 @@ class Kafka:
             if self.kind == "tansu":
                 wanted[name]["replication_factor"] = 1
             admin.create_topics(wanted, wait_for_metadata=True)
+        self._await_everywhere(name)
         return name
+
+    def _await_everywhere(self, topic: str) -> None:
+        """Wait until every broker knows a topic: one of several hears of it a little later."""
+        for address in self.brokers if len(self.brokers) > 1 else ():
+            with KafkaAdminClient(bootstrap_servers=[address]) as admin:
+                admin.wait_for_topics([topic])
 
     def topics(self) -> set[str]:
         """Give the names of all topics."""
