@@ -10,7 +10,9 @@ from typing import NamedTuple
 from anabranch.errors import AnabranchError
 from anabranch.letters import SiteNews
 from anabranch.protocol import NodeId
-from operators.items import Outgoing
+from anabranch.stream import DeadLetter
+from operators.ears import Ears
+from operators.items import Outgoing, Report
 
 __all__ = ["PARAMETERS", "Heard", "Hub"]
 
@@ -44,6 +46,12 @@ class Hub:
     refused : how many messages of neighbours were refused, by reason
     failure : why a source cannot go on, for good
     measures : what the learner of each node here told of itself last
+    reports : each node's newest report, without parameters
+    ears : what each node here has heard from each neighbour
+    reasons : dead letters made here, by reason
+    examples : the newest dead letters of each reason, a few
+    drift : drifts found here, by how far they reach
+    alarms : alarms raised here
     rows, dead : rows learned and dead letters made here since the process began
     """
 
@@ -64,6 +72,12 @@ class Hub:
         self.sites: dict[str, Heard] = {}
         self.refused: Counter[str] = Counter()
         self.measures: dict[NodeId, Mapping[str, float]] = {}
+        self.reports: dict[NodeId, Report] = {}
+        self.ears: dict[NodeId, Ears] = {}
+        self.reasons: Counter[str] = Counter()
+        self.examples: dict[str, deque[DeadLetter]] = {}
+        self.drift: Counter[str] = Counter()
+        self.alarms = 0
         self._lock = Lock()
         self._queues: dict[int, deque[Outgoing]] = {}
 

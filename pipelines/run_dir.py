@@ -60,6 +60,25 @@ class RunDirectory:
         """How far a process has come; replaced every second while it lasts."""
         return self.path / f"status-{process}.json"
 
+    def now_of(self, process: int) -> Path:
+        """A process's nodes and edges; replaced every second while it lasts."""
+        return self.path / f"now-{process}.json"
+
+    @property
+    def drift(self) -> Path:
+        """Drifts found, JSON Lines."""
+        return self.path / "drift.jsonl"
+
+    @property
+    def networks(self) -> Path:
+        """The networks that the job has had, and from which round each holds."""
+        return self.path / "networks.json"
+
+    @property
+    def start(self) -> Path:
+        """Folder of the models that nodes start from."""
+        return self.path / "start"
+
     @property
     def summary(self) -> Path:
         """Final scores and counts."""

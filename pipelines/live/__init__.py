@@ -1,0 +1,1 @@
+"""A running job as it stands, for pages and metrics."""
