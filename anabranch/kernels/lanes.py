@@ -21,6 +21,7 @@ WIDTH = 8
 """Lanes of a dot product; lengths given to `dot` are multiples of it."""
 
 _LANES = ir.VectorType(ir.DoubleType(), WIDTH)
+_SINGLES = ir.VectorType(ir.FloatType(), WIDTH)
 _INT = ir.IntType(64)
 
 
@@ -34,8 +35,11 @@ def padded(length: int) -> int:
 
 
 def _load(builder: Any, data: Any, index: Any) -> Any:
-    pointer = builder.bitcast(builder.gep(data, [index]), _LANES.as_pointer())
-    return builder.load(pointer, align=8)
+    single = isinstance(data.type.pointee, ir.FloatType)
+    kind = _SINGLES if single else _LANES
+    pointer = builder.bitcast(builder.gep(data, [index]), kind.as_pointer())
+    lanes = builder.load(pointer, align=4 if single else 8)
+    return builder.fpext(lanes, _LANES) if single else lanes
 
 
 def add_halves(builder: Any, value: Any) -> Any:
@@ -95,7 +99,7 @@ def _dot(context: Any, a: Any, z: Any, length: Any) -> tuple[Any, Callable[..., 
 _compile: Any = intrinsic
 
 dots: Callable[[Array, Array, Array, int], tuple[float, float]] = _compile(_dots)
-"""(a'z, b'z) over the first `length` entries of C-contiguous float64 vectors."""
+"""(a'z, b'z) over the first `length` entries of C-contiguous vectors, float64 or float32."""
 
 dot: Callable[[Array, Array, int], float] = _compile(_dot)
 """a'z, as `dots` does it."""

@@ -1,19 +1,18 @@
 """The elastic net of shards that are all at one place, as nodes and a server would find it."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from anabranch.features.frame import Frame
-from anabranch.kernels.elastic import fill_lower
-from anabranch.kernels.elastic_solve import factorise, length
+from anabranch.kernels.elastic_solve import length
 from anabranch.kernels.elastic_star import answer_nodes, sum_up
+from anabranch.learners.elastic_net_factors import WIDEST, Each, Factors
 from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_settings import ElasticNetSettings
 from anabranch.learners.elastic_net_survey import merge_marginals
@@ -24,10 +23,11 @@ __all__ = ["fold_shards", "solve_shards"]
 _WIDE = 64
 """Fields from which a shard is worth a thread."""
 
-_WIDEST = 256
-"""Fields from which one product of the whole shard beats that of its tiles."""
+_STAYED = 2
+"""Rounds in which one sees that nothing has moved."""
 
-Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+_CORRECTIONS = 4
+"""Times that rough factors are corrected; the last one puts exact ones in their place."""
 
 
 def fold_shards(
@@ -51,20 +51,22 @@ def fold_shards(
 
     def folded(shard: tuple[Array, Array]) -> CoMoments:
         moments = CoMoments(features)
-        (moments.fold if features < _WIDEST else moments.begin)(*shard)
+        (moments.fold if features < WIDEST else moments.begin)(*shard)
         return moments
 
-    with _each(_threads(features, len(shards), threads)) as each:
-        if features < _WIDEST:
-            return list(each(folded, shards))
-        with threadpool_limits(1, "blas"):
-            return list(each(folded, shards))
+    with _each(_threads(features, len(shards), threads)) as each, _own_thread(features):
+        return list(each(folded, shards))
 
 
 def _threads(features: int, shards: int, wanted: int | None) -> int:
     if wanted is None:
         wanted = (os.cpu_count() or 1) if features >= _WIDE else 1
     return max(1, min(wanted, shards))
+
+
+def _own_thread(features: int) -> AbstractContextManager[object]:
+    """Keep BLAS, which works on wide shards, to the thread that calls it."""
+    return nullcontext() if features < WIDEST else threadpool_limits(1, "blas")
 
 
 @contextmanager
@@ -97,38 +99,41 @@ def solve_shards(
     roots = np.sqrt([shard.count for shard in shards])
     rho = settings.kappa * roots / roots.sum()
     threads = _threads(settings.features, len(shards), threads)
-    with _each(threads) as each:
-        L, c = _factors(each, shards, frame, moments[0], rho)
-        return frame, *_take_turns(each, threads, settings, frame, L, c, rho, rounds)
-
-
-def _factors(
-    each: Each, shards: Sequence[CoMoments], frame: Frame, total: float, rho: Array
-) -> tuple[Array, Array]:
-    """Give the factors of A_i + rho_i, and c_i, of every shard."""
-    nodes, size = len(shards), frame.scale.size
-    L, c = np.zeros((nodes, size, size)), np.zeros((nodes, size))
-
-    def factor(i: int) -> None:
-        fill_lower(*shards[i].total(), frame.centre, frame.scale, total, L[i], c[i])
-        factorise(L[i], np.full(size, rho[i]), L[i])
-
-    list(each(factor, range(nodes)))
-    return L, c
+    with _each(threads) as each, _own_thread(settings.features):
+        factors = Factors.of(each, shards, frame, moments[0], rho)
+        return frame, *_take_turns(each, threads, settings, factors, rounds)
 
 
 def _take_turns(
+    each: Each, threads: int, settings: ElasticNetSettings, factors: Factors, rounds: int
+) -> tuple[Array, int]:
+    """Give alpha and the rounds it took, until it stays though rough factors are corrected."""
+    m, alpha = np.zeros_like(factors.c), np.zeros(settings.size)
+    taken = _settle(each, threads, settings, factors, m, alpha, rounds)
+    for attempt in range(_CORRECTIONS if factors.rough else 0):
+        if attempt < _CORRECTIONS - 1:
+            factors.correct(each, alpha)
+        else:
+            factors = factors.exact(each)
+        more = _settle(each, threads, settings, factors, m, alpha, rounds - taken)
+        taken += more
+        if more <= _STAYED:
+            break
+    return alpha, taken
+
+
+def _settle(
     each: Each,
     threads: int,
     settings: ElasticNetSettings,
-    frame: Frame,
-    L: Array,
-    c: Array,
-    rho: Array,
+    factors: Factors,
+    m: Array,
+    alpha: Array,
     rounds: int,
-) -> tuple[Array, int]:
-    """Give alpha and the rounds it took, until neither it nor any theta_i - alpha is long."""
-    m, alpha, (l1, l2) = np.zeros_like(c), np.zeros(settings.size), settings.penalty(frame)
+) -> int:
+    """Take rounds until neither alpha nor any theta_i - alpha is long; give how many."""
+    L, c, rho = factors.L, factors.c, factors.rho
+    l1, l2 = settings.penalty(factors.frame)
     edges = np.linspace(0, len(c), threads + 1).astype(int).tolist()
     curvature = rho.sum() + l2
 
@@ -139,5 +144,5 @@ def _take_turns(
         moved = sum_up(m, l1, curvature, alpha)
         away = max(moved, *each(answered, range(threads)))
         if round > 0 and away <= settings.relative * length(alpha):
-            return alpha, round + 1
-    return alpha, rounds
+            return round + 1
+    return rounds
