@@ -1,6 +1,6 @@
 """The sink of final models: one file a node."""
 
-import sys
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +17,11 @@ from anabranch.protocol import Learner
 from operators.items import Final
 from operators.node_plan import POOLED
 from pipelines.config import Job
-from pipelines.records import record_settings
+from pipelines.records import csv_settings, record_settings
 
 __all__ = ["ModelSink", "model_metadata", "model_name"]
+
+log = logging.getLogger("anabranch.output")
 
 
 def model_name(node: str) -> str:
@@ -33,7 +35,7 @@ def model_name(node: str) -> str:
 
 def model_metadata(job: Job, features: Sequence[str]) -> dict[str, Any]:
     """Give what a model file keeps beside the model: how to read records for it."""
-    named = {"features": list(features), "label": job.source.label}
+    named = {"features": list(features), "label": job.source.label, "csv": csv_settings(job)}
     settings = None if features else record_settings(job)
     return named if settings is None else {**named, "records": settings}
 
@@ -49,7 +51,8 @@ class _Writer(StatelessSinkPartition[Final]):
                 learner = LEARNERS[self._sink.kind].restore(final.model)
             except ModelError as error:
                 # Diverged parameters make no model; the other nodes' are written all the same.
-                print(f"no model file of node {final.node!r}: {error}", file=sys.stderr)
+                where = {"node": final.node}
+                log.warning("no model file of node %r: %s", final.node, error, extra=where)
             else:
                 self._save(learner, final)
 

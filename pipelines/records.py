@@ -8,7 +8,7 @@ from pipelines.config import Job
 from pipelines.config.learner import task_of
 from pipelines.config.sparse import sparse_rows
 
-__all__ = ["record_format", "record_settings"]
+__all__ = ["csv_settings", "record_format", "record_settings"]
 
 _SAME = (
     "label", "features", "columns", "header", "separator", "text", "sparse_width", "index_base",
@@ -49,6 +49,14 @@ def _node_place(node: str) -> Literal["field", "key", "header"]:
     if node.startswith("header:"):
         return "header"
     return "key" if node == "key" else "field"
+
+
+def csv_settings(job: Job) -> dict[str, Any]:
+    """Give what a model's file tells of the CSV that its job read: separator and, bare, columns."""
+    source = job.source
+    bare = not source.header and source.kind == "csv"
+    columns = record_format(job).columns_in_order if bare else ()
+    return {"separator": source.separator, "columns": list(columns)}
 
 
 def record_settings(job: Job) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ import typer
 
 from anabranch.errors import ConfigurationError, SampleError
 from pipelines.cli.guard import complain
-from pipelines.cli.rows import BadRow, read_rows
+from pipelines.cli.rows import BadRow, CsvForm, read_rows
 from pipelines.cli.text_rows import rows_of
 
 __all__ = ["predict"]
@@ -28,8 +28,9 @@ def predict(
     file: Annotated[
         Path,
         typer.Argument(
-            help="CSV with a header, or JSON Lines, plain or .gz. For models of texts, and of "
-            "svmlight files: such a file as the job that made the model read, read as it did."
+            help="CSV, with the separator and header of the files that the model's job read, or "
+            "JSON Lines, plain or .gz. For models of texts, and of svmlight files: such a file as "
+            "that job read, read as it did."
         ),
     ],
     out: Annotated[str, typer.Option(help="File to write; - is standard output.")] = "-",
@@ -85,7 +86,9 @@ def _rows(
     records = metadata.get("records")
     if records is None:
         width = getattr(learner, "features", None)
-        return read_rows(file, metadata.get("features"), width), partial(np.array, dtype=float)
+        form = CsvForm(**metadata.get("csv", {}))
+        rows = read_rows(file, metadata.get("features"), width, form)
+        return rows, partial(np.array, dtype=float)
     reader = rows_of(records)
 
     def make(some: list[Any]) -> Any:

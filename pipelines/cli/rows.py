@@ -3,12 +3,14 @@
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from anabranch.errors import ConfigurationError
 
-__all__ = ["BadRow", "Rows", "bounded", "open_records", "parsed", "pick", "read_rows"]
+__all__ = ["BadRow", "CsvForm", "Rows", "bounded", "open_records", "parsed", "pick", "read_rows"]
 
 T = TypeVar("T")
 _BOM = b"\xef\xbb\xbf"
@@ -23,7 +25,17 @@ class BadRow(str):
 Rows = Iterator[list[float] | BadRow]
 
 
-def read_rows(path: Path, names: Sequence[str] | None, width: int | None) -> Rows:
+@dataclass(frozen=True)
+class CsvForm:
+    """How CSV is written: its separator, and its columns where there is no header."""
+
+    separator: str = ","
+    columns: Sequence[str] = ()
+
+
+def read_rows(
+    path: Path, names: Sequence[str] | None, width: int | None, form: CsvForm | None = None
+) -> Rows:
     """Give the features of every record of a CSV or JSON Lines file, plain or .gz.
 
     Parameters
@@ -31,6 +43,7 @@ def read_rows(path: Path, names: Sequence[str] | None, width: int | None) -> Row
     names : fields to take, in order; if None, all fields, without "y" where the width
         says that there is one too many
     width : number of features, if known
+    form : of CSV; commas and a header unless given
 
     Raises
     ------
@@ -44,7 +57,7 @@ def read_rows(path: Path, names: Sequence[str] | None, width: int | None) -> Row
         )
     with open_records(path) as lines:
         if kind == "csv":
-            yield from _csv(lines, path, names, width)
+            yield from _csv(lines, path, names, width, form or CsvForm())
         else:
             yield from parsed(lines, _Objects(names, width).parse)
 
@@ -107,21 +120,42 @@ def bounded(values: Sequence[float], names: Sequence[Any]) -> Sequence[float]:
 
 
 def _csv(
-    lines: Iterator[bytes], path: Path, names: Sequence[str] | None, width: int | None
+    lines: Iterator[bytes],
+    path: Path,
+    names: Sequence[str] | None,
+    width: int | None,
+    form: CsvForm,
 ) -> Rows:
-    from connectors.csv_records import read_fields, read_header
+    from connectors.csv_records import read_fields
     from connectors.values import number
 
-    header = read_header(next(lines, b""), str(path))
+    first = next(lines, b"")
+    header = _columns(first, path, names, form)
+    if form.columns:
+        lines = chain([first], lines) if first else lines
     chosen = _chosen(header, names, width)
     at = [header.index(name) for name in chosen]
 
     def parse(line: bytes) -> list[float]:
-        fields = read_fields(line, header, ",")
+        fields = read_fields(line, header, form.separator)
         values = [number(fields[i], name) for i, name in zip(at, chosen, strict=True)]
         return list(bounded(values, chosen))
 
     return parsed(lines, parse)
+
+
+def _columns(
+    first: bytes, path: Path, names: Sequence[str] | None, form: CsvForm
+) -> tuple[str, ...]:
+    """Give the columns of a file by its first line, which may lack what no feature is made of."""
+    from connectors.csv_records import read_header, split_fields
+
+    if not form.columns:
+        return read_header(first, str(path), form.separator)
+    columns = tuple(form.columns)
+    given = len(split_fields(first.decode("utf-8", "replace"), form.separator, spaces=True))
+    wanted = tuple(name for name in columns if names is None or name in names)
+    return wanted if given == len(wanted) else columns
 
 
 class _Objects:

@@ -48,6 +48,19 @@ def test_csv_by_name_in_any_order(model: Path, tmp_path: Path, expected: list[in
     assert call(model, file).stdout == "record,prediction\n" + lines
 
 
+@pytest.mark.parametrize("columns", [("b", "y", "a"), ("b", "a")])
+def test_csv_as_the_job_read_it(
+    learner: Learner, tmp_path: Path, expected: list[int], columns: tuple[str, ...]
+) -> None:
+    form = {"separator": ";", "columns": ["b", "y", "a"]}
+    save(learner, tmp_path / "n00.npz", {"features": ["a", "b"], "csv": form})
+    file = tmp_path / "rows.csv"
+    rows = [{"a": a, "b": b, "y": 1} for a, b in ROWS]
+    file.write_text("".join(";".join(f"{r[c]}" for c in columns) + "\n" for r in rows), "utf-8")
+    lines = "".join(f"{i},{value}\n" for i, value in enumerate(expected))
+    assert call(tmp_path / "n00.npz", file).stdout == "record,prediction\n" + lines
+
+
 def test_json_lines_and_gz(model: Path, tmp_path: Path, expected: list[int]) -> None:
     file = tmp_path / "rows.jsonl.gz"
     objects = [json.dumps({"a": a, "b": b}) for a, b in ROWS[:2]]
