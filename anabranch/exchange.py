@@ -106,6 +106,10 @@ class Speaker:
             move = _length(parameters - last)
             return not (isfinite(move) and move <= self.policy.tolerance * _length(last))
 
+    def forget(self) -> None:
+        """Speak when next asked: somebody may listen who did not before."""
+        self._last = None
+
     def export(self) -> Array | None:
         """Give the memory for a snapshot."""
         return None if self._last is None else self._last.copy()

@@ -1,7 +1,8 @@
 """Which node does a sample belong to: the one answer for the loop and the dataflow."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 from zlib import crc32
@@ -9,11 +10,21 @@ from zlib import crc32
 import numpy as np
 
 from anabranch.errors import ConfigurationError, UnknownNodeError, nearest
+from anabranch.network import Eras
 from anabranch.protocol import Array, NodeId, freeze
 from anabranch.sparse import take_rows
-from anabranch.stream import Block, Share
+from anabranch.stream import Block, DeadLetter, Share, features_text, source_of
 
-__all__ = ["PLACEMENTS", "Placement", "PlacementRule", "split", "whole"]
+__all__ = [
+    "PLACEMENTS",
+    "Placement",
+    "PlacementRule",
+    "Placements",
+    "known_rows",
+    "split",
+    "strangers",
+    "whole",
+]
 
 PlacementRule = Literal["round-robin", "hash", "partition", "key", "id"]
 PLACEMENTS: tuple[PlacementRule, ...] = ("round-robin", "hash", "partition", "key", "id")
@@ -93,6 +104,85 @@ class Placement:
             (node,) = self.fed_by(block.partition)
             return {node: whole(block, node)}
         return {share.node: share for share in split(block, self.indices(block), self.nodes)}
+
+
+@dataclass(frozen=True)
+class Placements:
+    """Placements in time: each holds from its first tick on.
+
+    Parameters
+    ----------
+    steps : (first tick, placement), ticks increasing from 0
+
+    Examples
+    --------
+    >>> from anabranch.network import combination_weights, ring
+    >>> old, new = combination_weights(ring("abc")), combination_weights(ring("bcd"))
+    >>> eras = Eras.of(old, {9: new})
+    >>> placements = Placements.of(Placement(("b", "c", "d"), "hash", ("p",)), eras, 2)
+    >>> placements.at(4).nodes, placements.at(5).nodes
+    (('a', 'b', 'c'), ('b', 'c', 'd'))
+    >>> placements.turns("a", "p"), placements.turns("b", "p"), placements.turns("d", "p")
+    (((0, 4),), ((0, None),), ((5, None),))
+    """
+
+    steps: tuple[tuple[int, Placement], ...]
+
+    @classmethod
+    def of(cls, placement: Placement, eras: Eras, rounds_per_tick: int) -> "Placements":
+        """Make them of one placement's rule and partitions, and the nodes in time.
+
+        A tick belongs to the network of the round in which it is learned.
+        """
+        nodes = {-(-start // rounds_per_tick): era.graph.nodes for start, era in eras.steps}
+        return cls(tuple((tick, replace(placement, nodes=names)) for tick, names in nodes.items()))
+
+    @cached_property
+    def _starts(self) -> tuple[int, ...]:
+        return tuple(start for start, _ in self.steps)
+
+    def at(self, tick: int) -> Placement:
+        """Give the placement of a tick."""
+        return self.steps[bisect_right(self._starts, tick) - 1][1]
+
+    def turns(self, node: NodeId, partition: str) -> tuple[tuple[int, int | None], ...]:
+        """Give the ticks of a partition that a node may get rows of: first and last, None: on."""
+        found: list[tuple[int, int | None]] = []
+        ends = [*(start - 1 for start in self._starts[1:]), None]
+        for (start, placement), end in zip(self.steps, ends, strict=True):
+            if node in placement.fed_by(partition):
+                joined = bool(found) and found[-1][1] == start - 1
+                first = found.pop()[0] if joined else start
+                found.append((first, end))
+        return tuple(found)
+
+
+def known_rows(block: Block, placement: Placement) -> Block:
+    """Give a block without the rows that name a node the placement has not."""
+    keys = block.keys or []
+    rows = [row for row, key in enumerate(keys) if key in placement._index]
+    if len(rows) == len(keys):
+        return block
+    kept = np.array(rows, dtype=np.int64)
+    X, y, positions = (take_rows(a, kept) for a in (block.X, block.y, block.positions))
+    held, times = (None if a is None else freeze(a[kept]) for a in (block.held, block.times))
+    return replace(
+        block, X=X, y=y, positions=positions, keys=[keys[row] for row in rows], held=held,
+        times=times, apart=None if block.apart is None else block.apart.rows(kept),
+    )  # fmt: skip
+
+
+def strangers(block: Block, placement: Placement) -> list[DeadLetter]:
+    """Give the rows that `known_rows` leaves out, as dead letters."""
+    letters = []
+    for row, key in enumerate(block.keys or []):
+        if key not in placement._index:
+            detail = f"node {key!r} is not in the network in tick {block.tick}"
+            raw = features_text(block.X, row)
+            time = None if block.times is None else int(block.times[row])
+            where = (source_of(block.partition), block.partition, int(block.positions[row]))
+            letters.append(DeadLetter("unknown_node", detail, *where, raw, time=time))
+    return letters
 
 
 def whole(block: Block, node: NodeId) -> Share:

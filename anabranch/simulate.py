@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
+from anabranch.drift import Drift, DriftRule, NetworkWatch
 from anabranch.errors import MessageError, UnknownNodeError
 from anabranch.evaluation import scores, tally_for
 from anabranch.exchange import Policy, Speaker, check_rounds_per_tick, wire_size
 from anabranch.label_rows import admitted, columns_of
-from anabranch.network import Weights
+from anabranch.network import Eras, Weights
 from anabranch.protocol import Array, Learner, Message, NodeId
 
 __all__ = ["Rows", "Simulation", "Tick", "address", "simulate"]
@@ -34,6 +35,7 @@ class Simulation:
         before each was learned
     labels : per node, the names of the columns of each of those; None where there are none
     messages, bytes : number and payload of the messages sent, over all nodes
+    drifts : what was found of drift, in order
     """
 
     learners: Mapping[NodeId, Learner] = field(repr=False)
@@ -43,6 +45,7 @@ class Simulation:
     labels: dict[NodeId, list[tuple[str, ...] | None]] = field(default_factory=dict, repr=False)
     messages: int = 0
     bytes: int = 0
+    drifts: list[Drift] = field(default_factory=list, repr=False)
 
     def scores(self, ranks: int = 0) -> dict[str, float]:
         """Score all nodes' predictions, each made before its sample was learned.
@@ -62,12 +65,14 @@ class Simulation:
 
 def simulate(
     learners: Mapping[NodeId, Learner],
-    weights: Weights,
+    weights: Weights | Eras,
     ticks: Iterable[Tick],
     *,
+    changes: Mapping[int, Weights] | None = None,
     final_rounds: int = 0,
     policy: Policy | None = None,
     rounds_per_tick: int = 1,
+    drift: DriftRule | None = None,
 ) -> Simulation:
     """Run learners on a graph in synchronous rounds.
 
@@ -79,22 +84,32 @@ def simulate(
     in a round of exchange, or has nothing fit to be sent, is not in the inbox; one that acts
     but is not due (event-triggered) is there with what it said last.
 
+    Where the network changes in round J, the new one holds in every respect from then on. Who
+    joins takes up its learner then, who leaves keeps its own as it is. What was heard of a
+    neighbour that is none any more is forgotten, and a node whose neighbours change speaks when it
+    next may. The rounds after the last tick are as many as the widest network so far needs.
+
     Jobs equal it bit for bit where BLAS has one thread (OPENBLAS_NUM_THREADS=1), as in their own
     processes: the last bits of a product depend on the number.
 
     Parameters
     ----------
-    learners : one for each node of the graph; they are changed in place
-    weights : the graph and its combination weights
+    learners : one for each node there ever is; they are changed in place
+    weights : the graph and its combination weights, or these in time
     ticks : the nodes' rows, tick by tick
+    changes : J -> graph and weights from round J on
     final_rounds : rounds beyond the graph's diameter after the last tick
     policy : when nodes speak; every round unless given
     rounds_per_tick : R, how many rounds there are for each tick
+    drift : when a node's errors count as drift, and what it does then; none is looked for
+        unless given
 
     Raises
     ------
     ConfigurationError
         There is no round for a tick.
+    NetworkError
+        Changes do not follow one another; see `Eras`.
     UnknownNodeError
         The learners, or a tick, are not those of the graph's nodes.
     DisconnectedGraphError
@@ -118,23 +133,27 @@ def simulate(
     >>> nodes["a"].predict(np.array([[-2.0], [2.0]])).tolist(), run.scores(ranks=2)["Accuracy"]
     ([1, 2], 0.9)
     """
+    eras = weights if isinstance(weights, Eras) else Eras.of(weights)
+    eras = eras.then(changes or {})
     policy = policy or Policy()
     check_rounds_per_tick(rounds_per_tick)
-    _check_nodes(learners, weights)
+    _check_nodes(learners, eras)
     run = Simulation(learners)
-    speakers = {node: Speaker(policy) for node in learners}
-    heard: dict[NodeId, dict[NodeId, Message]] = {node: {} for node in learners}
-    shares = {node: weights.of(node) for node in learners}
+    present = _Present(eras, policy)
     known = {node: columns_of(learner, None) for node, learner in learners.items()}
-    after = weights.graph.diameter + final_rounds
-    for round, tick in enumerate(_rounds(ticks, rounds_per_tick, after)):
+    watch = drift and NetworkWatch(drift, present.around, lambda: present.nodes)
+    for round, tick in enumerate(_rounds(ticks, rounds_per_tick, eras, final_rounds)):
+        if round == 0 or round in present.starts:
+            present.enter(round)
         for node in sorted(tick):
-            _learn(run, node, known, tick[node])
+            _learn(run, node, present, known.get(node), tick[node])
+        if watch:
+            run.drifts += watch.close(round, tick, run.truth, run.predicted, learners)
         if policy.exchanges(round):
-            _exchange(run, round, weights, speakers, heard)
-        for node in sorted(learners):
-            inbox = dict(sorted(heard[node].items())) if policy.exchanges(round) else {}
-            learners[node].combine(round, inbox, shares[node])
+            _exchange(run, round, present)
+        for node in present.nodes:
+            inbox = dict(sorted(present.heard[node].items())) if policy.exchanges(round) else {}
+            learners[node].combine(round, inbox, present.shares[node])
         run.rounds = round + 1
     return run
 
@@ -160,8 +179,37 @@ def address(learner: Learner, round: int, neighbours: Collection[NodeId]) -> dic
     return letters
 
 
-def _check_nodes(learners: Mapping[NodeId, Learner], weights: Weights) -> None:
-    strange = sorted(learners.keys() ^ set(weights.graph.nodes))
+class _Present:
+    """The network of a round: who is in it, and what each node has heard of its neighbours."""
+
+    def __init__(self, eras: Eras, policy: Policy) -> None:
+        self._eras = eras
+        self.starts = {start for start, _ in eras.steps}
+        self.speakers = {node: Speaker(policy) for node in eras.nodes}
+        self.heard: dict[NodeId, dict[NodeId, Message]] = {node: {} for node in eras.nodes}
+        self.neighbours: dict[NodeId, tuple[NodeId, ...]] = {}
+        self.shares: dict[NodeId, Mapping[NodeId, float]] = {}
+        self.nodes: tuple[NodeId, ...] = ()
+
+    def around(self, node: NodeId) -> tuple[NodeId, ...]:
+        """Give a node's neighbours, none where it is not there."""
+        return self.neighbours.get(node, ())
+
+    def enter(self, round: int) -> None:
+        """Go over to the network that begins in a round."""
+        weights, before = self._eras.at(round), self.neighbours
+        self.nodes = weights.graph.nodes
+        self.neighbours = {node: weights.graph.neighbours(node) for node in self.nodes}
+        self.shares = {node: weights.of(node) for node in self.nodes}
+        for node, around in self.neighbours.items():
+            heard = self.heard[node]
+            self.heard[node] = {name: heard[name] for name in heard if name in around}
+            if before.get(node, ()) != around:
+                self.speakers[node].forget()
+
+
+def _check_nodes(learners: Mapping[NodeId, Learner], eras: Eras) -> None:
+    strange = sorted(learners.keys() ^ set(eras.nodes))
     if strange:
         raise UnknownNodeError(
             f"either a learner or a node, not both: {strange[:10]}; allowed: a learner for each "
@@ -169,44 +217,42 @@ def _check_nodes(learners: Mapping[NodeId, Learner], weights: Weights) -> None:
         )
 
 
-def _rounds(ticks: Iterable[Tick], each: int, after: int) -> Iterator[Tick]:
+def _rounds(ticks: Iterable[Tick], each: int, eras: Eras, final: int) -> Iterator[Tick]:
     """Give what is learned in each round: a tick in the first of its rounds."""
+    rounds = 0
     for tick in ticks:
+        rounds += each
         yield tick
         yield from repeat({}, each - 1)
-    yield from repeat({}, after)
+    yield from repeat({}, eras.widest(rounds - 1) + final)
 
 
 def _learn(
     run: Simulation,
     node: NodeId,
-    known: Mapping[NodeId, tuple[str, ...] | None],
+    present: _Present,
+    known: tuple[str, ...] | None,
     rows: Rows | list[Rows],
 ) -> None:
-    if node not in run.learners:
-        raise UnknownNodeError(f"a tick has rows of {node!r}; allowed: {sorted(run.learners)}")
+    if node not in present.neighbours:
+        raise UnknownNodeError(f"a tick has rows of {node!r}; allowed: {list(present.nodes)}")
     learner = run.learners[node]
     for X, y, *named in rows if isinstance(rows, list) else [rows]:
         if len(y):
-            y = admitted(learner, y, named[0] if named else known[node])
+            y = admitted(learner, y, named[0] if named else known)
             run.predicted.setdefault(node, []).append(learner.predict_then_learn(X, y))
             run.truth.setdefault(node, []).append(y)
             run.labels.setdefault(node, []).append(columns_of(learner, None))
 
 
-def _exchange(
-    run: Simulation,
-    round: int,
-    weights: Weights,
-    speakers: Mapping[NodeId, Speaker],
-    heard: Mapping[NodeId, dict[NodeId, Message]],
-) -> None:
-    for node in sorted(run.learners):
-        learner, neighbours = run.learners[node], weights.graph.neighbours(node)
+def _exchange(run: Simulation, round: int, present: _Present) -> None:
+    heard = present.heard
+    for node, neighbours in present.neighbours.items():
+        learner = run.learners[node]
         if not learner.acts(round):
             for neighbour in neighbours:
                 heard[neighbour].pop(node, None)
-        elif speakers[node].due(round, learner):
+        elif present.speakers[node].due(round, learner):
             letters = address(learner, round, neighbours)
             for neighbour in neighbours:
                 heard[neighbour].pop(node, None)

@@ -11,15 +11,19 @@ from typing_extensions import override
 
 from anabranch.alarms import AlarmRule, AlarmWatch
 from anabranch.stream import Predictions
+from operators.hub import Hub
 
 __all__ = ["alarms"]
 
 
 @operator
-def alarms(step_id: str, up: Stream[Predictions], rule: AlarmRule) -> Stream[dict[str, Any]]:
+def alarms(
+    step_id: str, up: Stream[Predictions], rule: AlarmRule, hub: Hub
+) -> Stream[dict[str, Any]]:
     """Give the alarms of every node, as rows of plain values; see `anabranch.alarms`.
 
-    What a node has been seen to predict is part of the snapshots.
+    What a node has been seen to predict is part of the snapshots. Those raised are counted at the
+    hub.
     """
 
     def keyed(items: list[Predictions]) -> list[tuple[str, Predictions]]:
@@ -27,7 +31,13 @@ def alarms(step_id: str, up: Stream[Predictions], rule: AlarmRule) -> Stream[dic
 
     each = op.flat_map_batch("key", up, keyed)
     told = op.stateful_batch("watch", each, lambda state: _Watched(rule, state))
-    return op.key_rm("unkey", told)
+
+    def counted(items: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+        alarms = [alarm for _, alarm in items]
+        hub.raise_alarms(sum(alarm["kind"] == "raised" for alarm in alarms))
+        return alarms
+
+    return op.flat_map_batch("unkey", told, counted)
 
 
 class _Watched(StatefulBatchLogic[Predictions, dict[str, Any], dict[str, Any] | None]):

@@ -10,10 +10,13 @@ from typing_extensions import override
 
 from anabranch.protocol import Message, NodeId
 from anabranch.stream import End, Share
-from operators.gossip import Gossip, with_news
+from operators.ears import Ears
+from operators.gossip import Gossip, ends_for_joiners, with_news
 from operators.items import Ack, Done, Outgoing, Parcel
 from operators.node_core import Event, NodeCore
 from operators.node_plan import NodePlan, reports_at
+from operators.schema import SCHEMA
+from operators.silence import Silence
 
 __all__ = ["AsynchronousNode"]
 
@@ -34,15 +37,21 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
 
     Other sites read the newest parcel only, so what goes there must stand on its own: where
     sites are, a node whose parameters have not moved speaks in full twice every `stale_after`.
+
+    Where the network has changed, the newest holds as soon as the job goes on: who is not in it
+    leaves at once, and who joins takes the ticks that are still to be read.
     """
 
     def __init__(self, plan: NodePlan, node: NodeId, state: dict[str, Any] | None) -> None:
         self.core = NodeCore(plan, node, state["core"] if state else None)
+        self.ears = Ears.of(self.core.neighbours)
+        self.silence = Silence(node, self.ears)
         self.gossip = Gossip.of(plan, node, state)
         self.plan = plan
         self.feeds = plan.feeds(node)
         self.round = 0
-        self.done = False
+        self.done = self.left = False
+        self.waiting = False
         self.learned: dict[str, int] = {}
         self.ends: dict[str, int] = {}
         self.heard: dict[NodeId, Message] = {}
@@ -54,7 +63,8 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.remaining = self.closing
         self.exchanged_at = datetime.now(UTC)
         self.spoke_at = datetime.min.replace(tzinfo=UTC)
-        self._rebuilt = state is not None
+        self._rebuilt = self._took_part = state is not None
+        self._told: dict[str, int] = {}
         if state:
             self._restore(state)
 
@@ -68,6 +78,8 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
                 events.extend(self._learn(value))
             else:
                 self.ends[value.partition] = value.last_tick
+        if self._leaves():
+            return self._leave(), self.RETAIN
         if self._all_learned():
             self.gossip.end(max(self.ends.values(), default=-1))
         while self._ended() and self._all_live_spoke():
@@ -78,8 +90,11 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         return events, self.RETAIN
 
     def _receive(self, parcel: Parcel) -> None:
+        self.ears.hear(parcel.sender, parcel.message)
         if parcel.news:
             self.gossip.hear(parcel.news)
+        if parcel.ends is not None:
+            self.ends |= parcel.ends
         if parcel.round < 0:
             return
         self.heard_at[parcel.sender] = datetime.now(UTC)
@@ -131,7 +146,9 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
 
     def _live(self) -> list[NodeId]:
         oldest = datetime.now(UTC) - self.plan.stale_after
-        return [n for n in self.core.neighbours if n in self.finished or self.heard_at[n] > oldest]
+        live = [n for n in self.core.neighbours if n in self.finished or self.heard_at[n] > oldest]
+        self.silence.note(live)
+        return live
 
     def _ended(self) -> bool:
         """Tell whether nothing more is to come, here or from a site that lives."""
@@ -141,7 +158,28 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
 
     def _all_learned(self) -> bool:
         here = self.plan.ended(self.ends)
-        return here and all(self._last(part) >= self.ends[part] for part in self.feeds)
+        return here and all(self._learned_all(part) for part in self.feeds)
+
+    def _learned_all(self, part: str) -> bool:
+        """Tell whether the ticks of an ended partition are done with that came here.
+
+        Where the network has changed, it may have ended before any did.
+        """
+        none_came = self.plan.eras is not None and part not in self.learned
+        return none_came or self._last(part) >= self.ends[part]
+
+    def _leaves(self) -> bool:
+        return not (self.done or self.plan.present(self.core.node, self.round))
+
+    def _leave(self) -> list[Event]:
+        """Give scores and model of a node that is not in the network any more."""
+        self.done = self.left = True
+        words = self.core.leaving(self.round - 1) if self._took_part else []
+        return [*words, Done(self.core.node)]
+
+    def parting(self) -> list[Event]:
+        """Give the last words of a node whose job was told to stop."""
+        return self.core.parting(self.round - 1)
 
     def _all_live_spoke(self) -> bool:
         spoke = (self.news | self.finished).issuperset(self._live())
@@ -178,7 +216,10 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         if self._rebuilt:
             self._rebuilt = False
             events.extend(Ack(self.core.node, tick, part) for part, tick in self.learned.items())
-        if self.done:
+            events.extend(ends_for_joiners(self.plan, self.core.node, self._told))
+        if self._leaves():
+            events.extend(self._leave())
+        elif self.done:
             events.extend([*self._last_words(), Done(self.core.node)])
             self.exchanged_at = datetime.now(UTC)
         elif self._ended():
@@ -190,7 +231,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
     @override
     def snapshot(self) -> dict[str, Any]:
         return {
-            "schema": 1,
+            "schema": SCHEMA,
             "core": self.core.export(),
             "place": (self.round, self.done, self.remaining),
             "learned": dict(self.learned),
@@ -206,3 +247,16 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.ends = dict(state["ends"])
         self.heard = dict(state["heard"])
         self.finished = set(state["finished"])
+        self._told = dict(state["ends"])
+        if self.plan.eras is not None:
+            self._go_over()
+
+    def _go_over(self) -> None:
+        """Begin with the newest network, which may be another than that of the snapshot."""
+        self.left = self.done and not self.plan.present(self.core.node, self.round)
+        around = set(self.core.neighbours)
+        self.heard = {name: self.heard[name] for name in self.heard if name in around}
+        self.finished &= around
+        self.learned = {part: self.learned[part] for part in self.learned if part in self.feeds}
+        self.core.speaker.forget()
+        self.remaining = self.closing

@@ -1,7 +1,9 @@
 """What a node has heard from each of its neighbours, for whoever watches."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Self
 
 from anabranch.protocol import Message, NodeId
 
@@ -15,7 +17,7 @@ class Ear:
     A parcel without a message is heard, too: its sender lives.
     """
 
-    at: float
+    at: float = 0.0
     parcels: int = 0
     messages: int = 0
     newest: Message | None = None
@@ -23,15 +25,33 @@ class Ear:
 
 @dataclass(slots=True)
 class Ears:
-    """A node's edges inwards. Nothing here survives a crash, and nothing needs to."""
+    """A node's edges inwards. Nothing here survives a crash, and nothing needs to.
+
+    Examples
+    --------
+    >>> ears = Ears.of(["n01", "n02"])
+    >>> ears.hear("n02", None)
+    >>> [(name, ear.parcels, ear.messages) for name, ear in ears.heard.items()]
+    [('n01', 0, 0), ('n02', 1, 0)]
+    """
 
     heard: dict[NodeId, Ear] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, neighbours: Iterable[NodeId]) -> Self:
+        """Begin with an edge from each neighbour, over which nothing has come yet."""
+        return cls({name: Ear() for name in neighbours})
+
+    def expect(self, neighbours: Iterable[NodeId]) -> None:
+        """Take other neighbours from now on; what was heard of those that stay is kept."""
+        # A new dictionary: whoever watches may be reading the old one.
+        self.heard = {name: self.heard.get(name) or Ear() for name in neighbours}
+
     def hear(self, sender: NodeId, message: Message | None) -> None:
-        """Note a parcel from a neighbour."""
+        """Note a parcel; one of a node that is no neighbour (any more) is passed over."""
         ear = self.heard.get(sender)
         if ear is None:
-            ear = self.heard[sender] = Ear(0.0)
+            return
         ear.at = time.monotonic()
         ear.parcels += 1
         if message is not None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from anabranch.letters import SiteNews
 from anabranch.protocol import NodeId
-from operators.items import NO_NEWS, Outgoing
+from operators.items import NO_NEWS, Outgoing, Parcel
 from operators.node_plan import NodePlan
 
-__all__ = ["Gossip", "with_news"]
+__all__ = ["Gossip", "ends_for_joiners", "with_news"]
 
 
 class Gossip:
@@ -119,3 +119,14 @@ def with_news(events: Iterable[Any], news: Mapping[str, SiteNews]) -> list[Any]:
         else event
         for event in events
     ]
+
+
+def ends_for_joiners(plan: NodePlan, node: NodeId, ends: Mapping[str, int]) -> list[Outgoing]:
+    """Tell nodes that joined later which partitions had ended before; one node does, for all.
+
+    Ends are told but once, to all nodes then there. `ends` are those of the snapshot that the
+    node is rebuilt from, so that no share of these partitions can still be on its way.
+    """
+    if not (ends and plan.joiners and node == plan.founders[0]):
+        return []
+    return [Outgoing(Parcel(node, -1, None, True, ends=dict(ends)), plan.joiners)]

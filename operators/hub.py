@@ -4,8 +4,9 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event, Lock
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from anabranch.errors import AnabranchError
 from anabranch.letters import SiteNews
@@ -13,11 +14,14 @@ from anabranch.protocol import NodeId
 from anabranch.stream import DeadLetter
 from operators.ears import Ears
 from operators.items import Outgoing, Report
+from operators.turns import Turns, idle_until
 
-__all__ = ["PARAMETERS", "Heard", "Hub"]
+__all__ = ["PARAMETERS", "Counts", "Heard", "Hub", "LiveNode"]
 
 PARAMETERS = "\0parameters"
 """Stands among the partitions for the letters of other sites; no partition has such a name."""
+EXAMPLES = 5
+"""Dead letters of one reason that are kept to be shown."""
 
 
 class Heard(NamedTuple):
@@ -26,6 +30,39 @@ class Heard(NamedTuple):
     round: int
     at: float
     ended: bool = False
+
+
+class Counts(Protocol):
+    """What a node has done so far: samples learned, messages and bytes sent.
+
+    `silent`: it has nothing fit to be sent, since its parameters are not finite.
+    """
+
+    messages: int
+    bytes: int
+    silent: bool
+
+    @property
+    def rows(self) -> int:
+        """Number of samples learned."""
+        ...
+
+
+class LiveNode(Protocol):
+    """What can be read of a node while it works, without asking it.
+
+    `waiting`: it has done all it can of its round until its neighbours have spoken.
+    """
+
+    round: int
+    done: bool
+    waiting: bool
+    ears: Ears
+
+    @property
+    def core(self) -> Counts:
+        """Its samples and messages, counted."""
+        ...
 
 
 class Hub:
@@ -47,12 +84,14 @@ class Hub:
     failure : why a source cannot go on, for good
     measures : what the learner of each node here told of itself last
     reports : each node's newest report, without parameters
-    ears : what each node here has heard from each neighbour
+    nodes : the nodes here, companions left out, and what they have heard from their neighbours
     reasons : dead letters made here, by reason
     examples : the newest dead letters of each reason, a few
     drift : drifts found here, by how far they reach
     alarms : alarms raised here
     rows, dead : rows learned and dead letters made here since the process began
+    restored : rows that nodes here had learned before
+    sent_before : messages and bytes that they had sent before
     """
 
     def __init__(
@@ -62,6 +101,7 @@ class Hub:
         self.processes = processes
         self.workers = workers
         self._acks = {part: dict.fromkeys(nodes, -1) for part, nodes in fed.items()}
+        self._turns: Mapping[str, Mapping[NodeId, Turns]] = {}
         self.halt = Event()
         self.drain = Event()
         self.bad_input: str | None = None
@@ -69,11 +109,12 @@ class Hub:
         self.rows = 0
         self.dead = 0
         self.restored = 0
+        self.sent_before = (0, 0)
         self.sites: dict[str, Heard] = {}
         self.refused: Counter[str] = Counter()
         self.measures: dict[NodeId, Mapping[str, float]] = {}
         self.reports: dict[NodeId, Report] = {}
-        self.ears: dict[NodeId, Ears] = {}
+        self.nodes: dict[NodeId, LiveNode] = {}
         self.reasons: Counter[str] = Counter()
         self.examples: dict[str, deque[DeadLetter]] = {}
         self.drift: Counter[str] = Counter()
@@ -90,11 +131,21 @@ class Hub:
         for part in self._acks if partition is None else (partition,):
             acks = self._acks[part]
             if node in acks:
-                acks[node] = max(acks[node], tick)
+                done = idle_until(self._turns[part][node], tick) if part in self._turns else tick
+                acks[node] = max(acks[node], done)
 
     def slowest(self, partition: str) -> int:
         """Give the last tick of a partition that every node has done with, or -1."""
         return min(self._acks[partition].values())
+
+    def take_turns(self, turns: Mapping[str, Mapping[NodeId, Turns]]) -> None:
+        """Have partitions acknowledged by other nodes, each for the ticks that it is fed.
+
+        Nobody is waited for in ticks that are not its own: neither who joins later, nor who left.
+        """
+        self._turns = turns
+        for part, nodes in turns.items():
+            self._acks[part] = {node: idle_until(ticks, -1) for node, ticks in nodes.items()}
 
     def expect(self, sites: Iterable[str]) -> None:
         """Name the other sites; they are silent from now until they are heard."""
@@ -116,10 +167,44 @@ class Hub:
                 if site == sender or heard.round > known.round or ended > known.ended:
                     self.sites[site] = Heard(max(heard.round, known.round), now, ended)
 
+    def watch(self, name: NodeId, node: LiveNode) -> None:
+        """Take up a node that begins here, fresh or from a snapshot."""
+        core = node.core
+        with self._lock:
+            self.restored += core.rows
+            messages, size = self.sent_before
+            self.sent_before = messages + core.messages, size + core.bytes
+            self.nodes[name] = node
+
+    def unwatch(self, name: NodeId) -> None:
+        """Show a node no more that has left the network; what it sent still counts."""
+        with self._lock:
+            node = self.nodes.pop(name, None)
+            if node is not None:
+                messages, size = self.sent_before
+                self.sent_before = messages - node.core.messages, size - node.core.bytes
+            self.reports.pop(name, None)
+            self.measures.pop(name, None)
+
     def refuse(self, reason: str) -> None:
         """Count a message that was refused."""
         with self._lock:
             self.refused[reason] += 1
+
+    def raise_alarms(self, count: int) -> None:
+        """Count alarms."""
+        with self._lock:
+            self.alarms += count
+
+    def set_aside(self, letter: DeadLetter) -> None:
+        """Count a dead letter, and keep it as an example of its reason: all but the record."""
+        with self._lock:
+            self.dead += 1
+            self.reasons[letter.reason] += 1
+            if letter.reason == "refused_message":
+                self.refused[letter.reason] += 1
+            examples = self.examples.setdefault(letter.reason, deque(maxlen=EXAMPLES))
+            examples.append(replace(letter, raw=b"", key=None, headers=()))
 
     @contextmanager
     def telling(self) -> Iterator[None]:

@@ -37,7 +37,7 @@ class LateSamples(Samples):
 
     def __init__(self, plan: NodePlan, node: NodeId, limit: int, wait_ms: int | None) -> None:
         super().__init__(plan, node)
-        nodes = len(plan.placement.nodes) if self.lone else 1
+        nodes = len(plan.founders) if self.lone else 1
         self.late = LateLabels(limit * nodes, wait_ms)
 
     @override
@@ -136,7 +136,7 @@ class LateSamples(Samples):
             return [event for one in found for event in self._learn_late([one])]
         if not self.plan.batch:
             told = self._predicted(self.learner, [sample.predicted for sample in samples])
-            self._count(self.tally, self.learner, share, told)
+            self._scored(share, told)
         if self.local is not None and not self.plan.batch:
             told = self._predicted(self.local, [sample.local for sample in samples])
             self._count(self.local_tally, self.local, share, told)

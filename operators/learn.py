@@ -14,6 +14,7 @@ from anabranch.protocol import NodeId
 from anabranch.signal import WindowPlan
 from anabranch.stream import Block, DeadLetter, End, Predictions
 from operators.coordinator import COORDINATOR, Coordinator
+from operators.drift import drifts
 from operators.feedback import FeedbackSink, FeedbackSource
 from operators.hub import PARAMETERS, Hub
 from operators.items import Ack, Final
@@ -42,6 +43,8 @@ class LearnOut:
     finals: Stream[Final]
     predictions: Stream[Predictions]
     dead: Stream[DeadLetter]
+    drifts: Stream[dict[str, Any]] | None = None
+    """Where the plan has a rule of drift."""
 
 
 def learn_on_network(
@@ -71,7 +74,8 @@ def learn_on_network(
     Raises
     ------
     ConfigurationError
-        A node has the name of a companion, or the link does not fit the plan.
+        A node has the name of a companion, or the link does not fit the plan, or the network
+        changes and there is a link.
 
     Notes
     -----
@@ -82,8 +86,9 @@ def learn_on_network(
     plan = _prepared(plan, link, hub, ticks_ahead)
     placement = plan.placement
     keys = balanced_keys(plan.members)
-    homes = {part: _home(placement, part, hub) for part in placement.partitions}
-    blocks = op.input("source", flow, PacedSource(source, hub, ticks_ahead, homes))
+    homes = {part: _home(plan, part, hub) for part in placement.partitions}
+    at_once = plan.eras is not None and plan.mode == "asynchronous"
+    blocks = op.input("source", flow, PacedSource(source, hub, ticks_ahead, homes, at_once))
     if windows is not None:
         blocks = cut_windows("windows", blocks, windows, placement.partitions)
     placed = place("place", blocks, plan, keys, hub, stop_at_bad_input)
@@ -100,12 +105,19 @@ def learn_on_network(
         out.finals,
         out.predictions,
         op.flat_map_batch("count_dead", dead, _counter(hub)),
+        drifts("drifts", out.drift, plan.drift, plan, hub) if out.drift and plan.drift else None,
     )
 
 
 def _prepared(plan: NodePlan, link: ParameterLink | None, hub: Hub, ticks_ahead: int) -> NodePlan:
     _check_names(plan)
+    if link is not None and plan.eras is not None:
+        raise ConfigurationError(
+            f"the network changes {len(plan.eras.steps) - 1} times, and its nodes are of several "
+            "sites; allowed: changes where all nodes are of one site"
+        )
     plan = link.spread(plan) if link else plan
+    hub.take_turns(plan.turns)
     for part in plan.begins:
         hub.begin(part, plan.before(part))
     # A node must acknowledge before a partition has run out of ticks to emit.
@@ -113,7 +125,7 @@ def _prepared(plan: NodePlan, link: ParameterLink | None, hub: Hub, ticks_ahead:
 
 
 def _check_names(plan: NodePlan) -> None:
-    taken = sorted(set(plan.placement.nodes) & {POOLED, *plan.lone})
+    taken = sorted({*plan.placement.nodes, *plan.joiners} & {POOLED, *plan.lone})
     if taken:
         raise ConfigurationError(
             f"network.nodes names {taken[0]!r}, which is a companion's name; allowed: any other"
@@ -145,11 +157,12 @@ def make_hub(
     return Hub(process, processes, workers, fed | {PARAMETERS: placement.nodes})
 
 
-def _home(placement: Placement, partition: str, hub: Hub) -> int:
+def _home(plan: NodePlan, partition: str, hub: Hub) -> int:
     """Give the process that reads a partition: where its node is, if it feeds one alone."""
-    place = placement.partitions.index(partition)
-    if len(placement.fed_by(partition)) == 1:
-        place %= len(placement.nodes)
+    place = plan.placement.partitions.index(partition)
+    fed = plan.placement.fed_by(partition)
+    if len(fed) == 1:
+        place = plan.members.index(fed[0])
     return worker_of(place, hub.processes * hub.workers) // hub.workers
 
 
@@ -171,10 +184,8 @@ def _tell_processes(out: NodesOut, members: int, hub: Hub) -> None:
 
 def _counter(hub: Hub) -> Callable[[list[DeadLetter]], list[DeadLetter]]:
     def count(items: list[DeadLetter]) -> list[DeadLetter]:
-        hub.dead += len(items)
         for letter in items:
-            if letter.reason == "refused_message":
-                hub.refuse(letter.reason)
+            hub.set_aside(letter)
         return items
 
     return count
@@ -186,6 +197,6 @@ def _scored(out: NodesOut, plan: NodePlan, count: int) -> Stream[dict[str, Any]]
     rows = op.stateful_batch(
         "scoring",
         reports,
-        lambda state: Scoring(plan.task, count, asynchronous, state, plan.labels),
+        lambda state: Scoring(plan.task, count, asynchronous, state, plan.labels, plan.eras),
     )
     return op.key_rm("score_rows", rows)

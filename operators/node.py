@@ -1,7 +1,8 @@
 """The node operator: samples and parcels in; parcels, scores, predictions, models out."""
 
+import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -10,15 +11,20 @@ from bytewax.dataflow import Stream, operator
 from bytewax.operators import KeyedStream, StatefulBatchLogic
 from typing_extensions import override
 
+from anabranch.drift import Change
+from anabranch.protocol import NodeId
 from anabranch.stream import DeadLetter, End, Predictions, Share
 from operators.asynchronous import AsynchronousNode
 from operators.hub import Hub
 from operators.items import Ack, Done, Final, Hello, Outgoing, Parcel, Report
 from operators.node_core import Event
 from operators.node_plan import COOPERATIVE, NodePlan
+from operators.schema import upgraded
 from operators.synchronous import SynchronousNode
 
 __all__ = ["NodesOut", "nodes"]
+
+log = logging.getLogger("anabranch.recovery")
 
 T = TypeVar("T")
 
@@ -34,6 +40,7 @@ class NodesOut:
     finals: Stream[Final]
     predictions: Stream[Predictions]
     dead: Stream[DeadLetter]
+    drift: Stream[Change] | None = None
 
 
 class _Named(StatefulBatchLogic[Any, Event, Any]):
@@ -50,8 +57,23 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
         self._inner: Any = None
         self._parted = False
         if state and state["node"]:
-            self._inner = kind(plan, state["node"], state["inner"])
-            hub.restored += self._inner.core.rows if state["node"] not in plan.lone else 0
+            self._begin(state["node"], upgraded(state["inner"]))
+            self._tell_resumed()
+
+    def _tell_resumed(self) -> None:
+        name, round = self._inner.core.node, self._inner.round
+        # Nodes are a few rounds apart at most: one of a thousand is enough.
+        first = name in self._hub.nodes and len(self._hub.nodes) == 1
+        level = logging.INFO if first else logging.DEBUG
+        text = "resumed from a snapshot taken in round %d"
+        log.log(level, text, round, extra={"node": name, "round": round})
+
+    def _begin(self, name: NodeId, state: dict[str, Any] | None) -> None:
+        self._inner = self._kind(self._plan, name, state)
+        if name not in self._plan.lone:
+            self._hub.watch(name, self._inner)
+            if self._inner.left:
+                self._hub.unwatch(name)
 
     @override
     def on_batch(self, values: list[Any]) -> tuple[Iterable[Event], bool]:
@@ -63,11 +85,13 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
                 self._early = values
                 return [], self.RETAIN
             self._early = []
-            self._inner = self._kind(self._plan, name, None)
+            self._begin(name, None)
         core = self._inner.core
         before = core.rows
         result = self._inner.on_batch([v for v in values if type(v) is not Hello])
         self._hub.rows += core.rows - before if core.node not in self._plan.lone else 0
+        if self._inner.left:
+            self._hub.unwatch(core.node)
         return result  # type: ignore[no-any-return]
 
     @override
@@ -76,7 +100,10 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
 
     @override
     def on_notify(self) -> tuple[Iterable[Event], bool]:
-        return self._inner.on_notify()  # type: ignore[no-any-return]
+        result = self._inner.on_notify()
+        if self._inner.left:
+            self._hub.unwatch(self._inner.core.node)
+        return result  # type: ignore[no-any-return]
 
     @override
     def on_eof(self) -> tuple[Iterable[Event], bool]:
@@ -85,7 +112,7 @@ class _Named(StatefulBatchLogic[Any, Event, Any]):
         if node is None or node.done or self._parted:
             return [], self.RETAIN
         self._parted = True
-        return node.core.parting(node.round - 1), self.RETAIN
+        return node.parting(), self.RETAIN
 
     @override
     def snapshot(self) -> dict[str, Any]:
@@ -122,6 +149,7 @@ def nodes(
         _only("finals", rest, Final),
         _only("predictions", rest, Predictions),
         _only("dead", rest, DeadLetter),
+        _only("drift", rest, Change) if plan.drift else None,
     )
 
 
@@ -144,13 +172,15 @@ def _all_but_outgoing(items: list[tuple[str, Event]]) -> list[Event]:
 
 
 def _noting(hub: Hub) -> Callable[[list[Event]], list[Report]]:
-    """Pick the reports out; what learners tell of themselves is noted for the status."""
+    """Pick the reports out; the newest of each node is noted for whoever watches."""
 
     def select(items: list[Event]) -> list[Report]:
         reports = [event for event in items if type(event) is Report]
         for report in reports:
-            if report.learner == COOPERATIVE and report.measures is not None:
-                hub.measures[report.node] = report.measures
+            if report.learner == COOPERATIVE and report.present:
+                hub.reports[report.node] = replace(report, parameters=None)
+                if report.measures is not None:
+                    hub.measures[report.node] = report.measures
         return reports
 
     return select

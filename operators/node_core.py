@@ -1,5 +1,6 @@
 """One node's learner, companion, scores and counts, whatever kind of time it keeps."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,8 @@ from operators.samples import Samples
 
 __all__ = ["Event", "NodeCore"]
 
+log = logging.getLogger("anabranch.node")
+
 Event = Any
 """One of the items of `operators.items`, `Predictions` or `DeadLetter`."""
 
@@ -30,13 +33,20 @@ class NodeCore:
     plan : the job's settings
     node : this node's name
     state : what `export` gave, or None for a fresh node
+    round : whose network is the node's; its first unless given
     """
 
-    def __init__(self, plan: NodePlan, node: NodeId, state: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        plan: NodePlan,
+        node: NodeId,
+        state: dict[str, Any] | None = None,
+        round: int | None = None,
+    ) -> None:
         self.plan = plan
         self.node = node
-        self.neighbours = plan.neighbours(node)
-        self._weights = plan.weights_of(node)
+        self.neighbours = plan.neighbours(node, round)
+        self._weights = plan.weights_of(node, round)
         self.label = node if node in plan.lone else COOPERATIVE
         self.speaker = Speaker(plan.policy)
         self.messages = self.bytes = 0
@@ -55,9 +65,22 @@ class NodeCore:
         """Number of samples learned."""
         return self.samples.rows
 
+    def rewire(self, round: int) -> None:
+        """Take the neighbours of the network that begins in a round; new ones are to be told."""
+        before = self.neighbours
+        self.neighbours = self.plan.neighbours(self.node, round)
+        self._weights = self.plan.weights_of(self.node, round)
+        if self.neighbours != before:
+            self.speaker.forget()
+
     def learn(self, round: int, shares: Sequence[Share]) -> list[Event]:
-        """Predict, score, then learn one node's shares, in the order given."""
-        return [event for share in shares for event in self.samples.take(round, share)]
+        """Predict, score, then learn one node's shares, in the order given; react to drift."""
+        events: list[Event] = []
+        for share in shares:
+            events.extend(self.samples.take(round, share))
+        if self.samples.watch is not None:
+            events.extend(self.samples.watch.close(round, self.learner))
+        return events
 
     def send(self, round: int, must: bool = False) -> list[Event]:
         """Give this round's parcels: a message to each neighbour, or the sign of none.
@@ -79,9 +102,13 @@ class NodeCore:
 
     def _notice_silence(self, round: int, silent: bool) -> list[Event]:
         """Say once that this node has nothing fit to be sent."""
-        begins, self.silent = silent and not self.silent, silent
-        if not begins:
+        before, self.silent = self.silent, silent
+        where = {"node": self.node, "round": round}
+        if before and not silent:
+            log.info("node %r has parameters to send again", self.node, extra=where)
+        if before or not silent:
             return []
+        log.error("node %r diverged: it has nothing fit to be sent", self.node, extra=where)
         detail = f"node {self.node!r} sends nothing from round {round} on: its parameters diverged"
         return [DeadLetter("diverged", detail, self.node, self.node, round, b"")]
 
@@ -113,6 +140,9 @@ class NodeCore:
         try:
             self.learner.check_message(message)
         except MessageError as error:
+            where = {"node": self.node, "round": round}
+            told = logging.getLogger("anabranch.exchange")
+            told.warning("message of %r refused: %s", sender, error, extra=where)
             detail = f"from {sender!r} to {self.node!r} in round {round}: {error}"
             refused.append(DeadLetter("refused_message", detail, sender, sender, round, b""))
             return False
@@ -138,10 +168,24 @@ class NodeCore:
             measures=measures_of(learner), labels=columns_of(learner, None),
         )  # fmt: skip
 
-    def parting(self, round: int) -> list[Event]:
-        """Give scores and model as they stand when the job is told to stop."""
-        reports = [replace(report, drained=True) for report in self.reports(round, final=False)]
-        return [*reports, *self._model()]
+    def parting(self, round: int, present: bool = True) -> list[Event]:
+        """Give scores and model as they stand when the job is told to stop.
+
+        A node that is not `present` yet gives its reports alone, for whoever counts them.
+        """
+        reports = [
+            replace(report, drained=True, present=present)
+            for report in self.reports(round, final=False)
+        ]
+        return [*reports, *(self._model() if present else ())]
+
+    def leaving(self, round: int) -> list[Event]:
+        """Give scores and model of a node that leaves the network after a round."""
+        where = {"node": self.node, "round": round}
+        log.info("node %r leaves the network after round %d", self.node, round, extra=where)
+        reports = [replace(report, present=False) for report in self.reports(round, final=True)]
+        drift = [] if self.samples.watch is None else self.samples.watch.leave(round)
+        return [*reports, *drift, *self.final(round)]
 
     def final(self, round: int) -> list[Event]:
         """Give the model, what is predicted for rows held back, and rows left without labels."""

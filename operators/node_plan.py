@@ -3,12 +3,16 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from typing import Literal
 
+from anabranch.drift import DriftRule
+from anabranch.errors import ConfigurationError
 from anabranch.exchange import Policy, check_rounds_per_tick
-from anabranch.network import Weights
-from anabranch.placement import Placement
+from anabranch.network import Eras, Weights
+from anabranch.placement import Placement, Placements
 from anabranch.protocol import Learner, NodeId, State, Task
+from operators.turns import Turns
 
 __all__ = ["COOPERATIVE", "LOCAL", "POOLED", "Lone", "NodePlan", "reports_at"]
 
@@ -39,8 +43,8 @@ class NodePlan:
     ----------
     make : builds a fresh learner for a node
     restore : builds a learner from its exported state
-    weights : graph and combination weights
-    placement : which node a row belongs to
+    weights : graph and combination weights; where the network changes, the newest
+    placement : which node a row belongs to, in that network
     ranks, features : numbers of ranks and of features, for the scores
     labels : names of the labels known from the beginning, where samples have sets of them
     rounds_per_tick : rounds for each tick, whose samples are learned in the first of them; in
@@ -56,10 +60,18 @@ class NodePlan:
     late : where labels come apart, how many samples a node lets wait for theirs, and how long
         (ms, None: by number alone); else None
     begins : first tick of the partitions that joined a running job
+    eras : the networks in time, where the network changes; in asynchronous time their order only
+        counts, since the newest holds at once
+    drift : when a node's errors count as drift, and what it does then; None: nobody looks
     site, elsewhere : this site and the others, where nodes are spread over sites; set from the link
     ack_every : ticks between acknowledgements; set from the flow control
     stale_after : a neighbour silent for longer is left out (asynchronous)
     idle_every : a node without samples exchanges this often (asynchronous)
+
+    Raises
+    ------
+    ConfigurationError
+        There is no round for a tick, or the newest of `eras` is another network.
     """
 
     make: Callable[[NodeId], Learner]
@@ -83,6 +95,8 @@ class NodePlan:
     margins: bool = False
     late: tuple[int, int | None] | None = None
     begins: Mapping[str, int] = field(default_factory=dict)
+    eras: Eras | None = None
+    drift: DriftRule | None = None
     site: str = ""
     elsewhere: tuple[str, ...] = ()
     ack_every: int = 4
@@ -91,18 +105,115 @@ class NodePlan:
 
     def __post_init__(self) -> None:
         check_rounds_per_tick(self.rounds_per_tick)
+        if self.eras is None:
+            return
+        newest, nodes = self.eras.newest, self.placement.nodes
+        if self.weights != newest or nodes != newest.graph.nodes:
+            raise ConfigurationError(
+                f"the newest network has {len(newest.graph.nodes)} nodes, and weights or placement "
+                f"are of another ({len(nodes)} nodes); allowed: its own"
+            )
 
-    def neighbours(self, node: NodeId) -> tuple[NodeId, ...]:
-        """Give a node's neighbours, sorted; a lone companion has none."""
-        return () if node in self.lone else self.weights.graph.neighbours(node)
+    @property
+    def _timed(self) -> Eras | None:
+        """The networks in time, where rounds tell which one holds."""
+        return None if self.mode == "asynchronous" else self.eras
 
-    def weights_of(self, node: NodeId) -> Mapping[NodeId, float]:
-        """Give the weights of a node's neighbours."""
-        return {} if node in self.lone else self.weights.of(node)
+    def _eras_of(self, node: NodeId) -> Eras | None:
+        return None if node in self.lone else self._timed
 
-    def feeds(self, node: NodeId) -> tuple[str, ...]:
-        """Give the partitions whose ticks a node waits for; a lone companion all."""
-        return self.placement.partitions if node in self.lone else self.placement.feeds(node)
+    @property
+    def founders(self) -> tuple[NodeId, ...]:
+        """The nodes that were there when the job began."""
+        return self.placement.nodes if self.eras is None else self.eras.first.graph.nodes
+
+    @property
+    def joiners(self) -> tuple[NodeId, ...]:
+        """The nodes that joined later, or will, in that order."""
+        return () if self.eras is None else self.eras.nodes[len(self.founders) :]
+
+    def begins_at(self, node: NodeId) -> int:
+        """Give a node's first round."""
+        eras = self._eras_of(node)
+        return 0 if eras is None else eras.first_round(node)
+
+    def start(self, node: NodeId, round: int) -> int:
+        """Give the first round of the network that a node has in a round."""
+        eras = self._eras_of(node)
+        return 0 if eras is None else eras.start(round)
+
+    def change_after(self, node: NodeId, round: int) -> int | None:
+        """Give the next round in which a node's network is another; None where there is none."""
+        eras = self._eras_of(node)
+        return None if eras is None else eras.change_after(round)
+
+    def present(self, node: NodeId, round: int) -> bool:
+        """Tell whether a node is in the network of a round; a lone companion always is."""
+        if self.eras is None or node in self.lone:
+            return True
+        if self._timed is None:
+            return self.eras.last_round(node) is None
+        return self.eras.present(node, round)
+
+    def _weights(self, node: NodeId, round: int | None) -> Weights | None:
+        if node in self.lone:
+            return None
+        round = self.begins_at(node) if round is None else round
+        if not self.present(node, round):
+            return None
+        return self.weights if self._timed is None else self._timed.at(round)
+
+    def neighbours(self, node: NodeId, round: int | None = None) -> tuple[NodeId, ...]:
+        """Give a node's neighbours, sorted, in a round or its first; a lone companion has none."""
+        weights = self._weights(node, round)
+        return () if weights is None else weights.graph.neighbours(node)
+
+    def has_neighbours(self, node: NodeId) -> bool:
+        """Tell whether a node has neighbours, at any time where the network changes."""
+        if self.eras is None or node in self.lone:
+            return bool(self.neighbours(node))
+        return any(
+            node in era.graph.nodes and era.graph.neighbours(node) for _, era in self.eras.steps
+        )
+
+    def weights_of(self, node: NodeId, round: int | None = None) -> Mapping[NodeId, float]:
+        """Give the weights of a node's neighbours, in a round or its first."""
+        weights = self._weights(node, round)
+        return {} if weights is None else weights.of(node)
+
+    @cached_property
+    def placements(self) -> Placements:
+        """Which node a row belongs to, by its tick."""
+        if self._timed is None:
+            return Placements(((0, self.placement),))
+        return Placements.of(self.placement, self._timed, self.rounds_per_tick)
+
+    @property
+    def turns(self) -> Mapping[str, Mapping[NodeId, Turns]]:
+        """Partition -> node -> the ticks it acknowledges; empty where it is all of them."""
+        if self._timed is None:
+            return {}
+        nodes, always = self._timed.nodes, dict.fromkeys(self.lone, ((0, None),))
+        found = {}
+        for part in self.placement.partitions:
+            fed = ((node, self.placements.turns(node, part)) for node in nodes)
+            found[part] = {**{node: turns for node, turns in fed if turns}, **always}
+        return found
+
+    def feeds(self, node: NodeId, round: int | None = None) -> tuple[str, ...]:
+        """Give the partitions whose ticks a node waits for, in a round or its first.
+
+        A lone companion waits for all, a node that is not in the network for none.
+        """
+        if node in self.lone:
+            return self.placement.partitions
+        round = self.begins_at(node) if round is None else round
+        placement = self.placements.at(self.first_tick(round))
+        return placement.feeds(node) if node in placement.nodes else ()
+
+    def first_tick(self, round: int) -> int:
+        """Give the first tick that is learned in a round or after it."""
+        return -(-round // self.rounds_per_tick)
 
     def learner(self, node: NodeId) -> Learner:
         """Build a fresh learner for a node or a lone companion."""
@@ -114,10 +225,14 @@ class NodePlan:
 
     @property
     def members(self) -> tuple[NodeId, ...]:
-        """The nodes, then the lone companions: the pooled one, then the others, sorted."""
+        """All nodes that ever are, and the lone companions.
+
+        Those of the beginning come first, then the companions, the pooled one before the others,
+        then nodes that joined later: whoever is there keeps its place, which its key is made by.
+        """
         others = sorted(self.lone.keys() - {POOLED})
         pooled = (POOLED,) if POOLED in self.lone else ()
-        return (*self.placement.nodes, *pooled, *others)
+        return (*self.founders, *pooled, *others, *self.joiners)
 
     def before(self, partition: str) -> int:
         """Give the tick before a partition's first, -1 but for those that joined."""
@@ -137,8 +252,12 @@ class NodePlan:
         """
         joined = (self.before(part) for part in self.begins)
         last = max((*ends.values(), *sites, *joined), default=None)
-        after = self.weights.graph.diameter + self.final_rounds
-        return -1 if last is None else (last + 1) * self.rounds_per_tick - 1 + after
+        if last is None:
+            return -1
+        round = (last + 1) * self.rounds_per_tick - 1
+        timed = self._timed
+        widest = self.weights.graph.diameter if timed is None else timed.widest(round)
+        return round + widest + self.final_rounds
 
     def done_ticks(self, rounds: int) -> int:
         """Give the last tick whose rounds are all among the first `rounds`; -1 for none."""

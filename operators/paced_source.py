@@ -42,7 +42,11 @@ class TickedPartition(Protocol):
 
 
 class _PacedPartition(StatefulSourcePartition[Block | End, Any]):
-    def __init__(self, inner: TickedPartition, name: str, hub: Hub, ticks_ahead: int) -> None:
+    def __init__(
+        self, inner: TickedPartition, name: str, hub: Hub, ticks_ahead: int, at_once: bool
+    ) -> None:
+        if at_once:
+            hub.begin(name, inner.tick - 1)
         self._inner = inner
         self._name = name
         self._hub = hub
@@ -97,13 +101,15 @@ class PacedSource(FixedPartitionedSource[Block | End, Any]):
     So memory is bounded whatever the backlog. When the process is told to drain, every
     partition ends at its next poll; its snapshot is the next record, so a resumed job
     goes on exactly there. `homes` says which process reads a partition: the one that hosts
-    its node, where it feeds one alone.
+    its node, where it feeds one alone. `at_once` says that nodes have learned all ticks that a
+    snapshot is behind, so that who joins then is not waited for in those.
     """
 
     inner: FixedPartitionedSource[Block | End, Any]
     hub: Hub
     ticks_ahead: int
     homes: Mapping[str, int]
+    at_once: bool = False
 
     @override
     def list_parts(self) -> list[str]:
@@ -113,4 +119,5 @@ class PacedSource(FixedPartitionedSource[Block | End, Any]):
     def build_part(self, step_id: str, for_part: str, resume_state: Any | None) -> _PacedPartition:
         with self.hub.telling():
             part = self.inner.build_part(step_id, for_part, resume_state)
-        return _PacedPartition(part, for_part, self.hub, self.ticks_ahead)  # type: ignore[arg-type]
+        inner: Any = part
+        return _PacedPartition(inner, for_part, self.hub, self.ticks_ahead, self.at_once)

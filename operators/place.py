@@ -7,7 +7,7 @@ import bytewax.operators as op
 from bytewax.dataflow import Stream, operator
 from bytewax.operators import KeyedStream
 
-from anabranch.placement import whole
+from anabranch.placement import known_rows, strangers, whole
 from anabranch.stream import Block, DeadLetter, End, Share
 from operators.hub import Hub
 from operators.node_plan import NodePlan
@@ -50,7 +50,7 @@ def place(
         A record is bad and the job is set to stop; the hub says which.
     """
     cut = _cutter(plan, keys)
-    watch = _watcher(hub, stop_at_bad_input)
+    watch = _watcher(plan, hub, stop_at_bad_input)
     shares = op.flat_map_batch("cut", up, cut)
     dead = op.flat_map_batch("dead", up, watch)
     return PlaceOut(shares, dead)
@@ -60,6 +60,8 @@ Keyed = tuple[str, Share | End]
 
 
 def _cutter(plan: NodePlan, keys: dict[str, str]) -> Callable[[list[Block | End]], Iterable[Keyed]]:
+    named = plan.eras is not None and plan.placement.rule == "key"
+
     def cut(items: list[Block | End]) -> list[Keyed]:
         placed: list[Keyed] = []
         for item in items:
@@ -68,7 +70,8 @@ def _cutter(plan: NodePlan, keys: dict[str, str]) -> Callable[[list[Block | End]
                 continue
             if item.tick < 0:  # a file without records: nothing but its dead letter
                 continue
-            shares = plan.placement.shares(item)
+            placement = plan.placements.at(item.tick)
+            shares = placement.shares(known_rows(item, placement) if named else item)
             placed.extend((keys[node], share) for node, share in shares.items())
             placed.extend((keys[name], whole(item, name)) for name in plan.lone)
         return placed
@@ -76,9 +79,16 @@ def _cutter(plan: NodePlan, keys: dict[str, str]) -> Callable[[list[Block | End]
     return cut
 
 
-def _watcher(hub: Hub, stop: bool) -> Callable[[list[Block | End]], Iterable[DeadLetter]]:
+def _watcher(
+    plan: NodePlan, hub: Hub, stop: bool
+) -> Callable[[list[Block | End]], Iterable[DeadLetter]]:
+    named = plan.eras is not None and plan.placement.rule == "key"
+
     def watch(items: list[Block | End]) -> list[DeadLetter]:
-        dead = [letter for item in items if isinstance(item, Block) for letter in item.dead]
+        blocks = [item for item in items if isinstance(item, Block)]
+        dead = [letter for block in blocks for letter in block.dead]
+        if named:
+            dead += [one for b in blocks for one in strangers(b, plan.placements.at(b.tick))]
         if dead and stop:
             first = dead[0]
             hub.bad_input = f"{first.source}, record {first.position}: {first.detail}"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from anabranch.drift import NodeWatch
 from anabranch.errors import SampleError
 from anabranch.evaluation import restore_tally, tally_for
 from anabranch.label_rows import admitted, columns_of, paired
@@ -45,9 +46,10 @@ class Samples:
         self.kept: list[Share] = []
         self.lone = node in plan.lone
         self._adopt(plan.learner(node))
-        self.local = plan.make(node) if plan.local and plan.neighbours(node) else None
+        self.watch = NodeWatch(plan.drift, node) if plan.drift and not self.lone else None
+        self.local = plan.make(node) if plan.local and plan.has_neighbours(node) else None
         # A lone companion's window covers as much as all nodes' together.
-        window = plan.window * (len(plan.placement.nodes) if self.lone else 1)
+        window = plan.window * (len(plan.founders) if self.lone else 1)
         self.tally = self._tally(window)
         self.local_tally = self._tally(plan.window)
 
@@ -110,12 +112,17 @@ class Samples:
             predicted, margins = self._sure.predict_then_learn_margins(own.X, own.y)
         else:
             predicted = self.learner.predict_then_learn(own.X, own.y)
-        self._count(self.tally, self.learner, own, predicted)
+        self._scored(own, predicted)
         if self.local is not None:
             same = self._admitted(self.local, share)
             guess = self.local.predict_then_learn(same.X, same.y)
             self._count(self.local_tally, self.local, same, guess)
         return own, Made(predicted, None, margins)
+
+    def _scored(self, share: Share, predicted: Array) -> None:
+        self._count(self.tally, self.learner, share, predicted)
+        if self.watch is not None:
+            self.watch.see(*self._paired(self.learner, share, predicted)[:2])
 
     def _learn(self, share: Share) -> None:
         self.learner.learn(share.X, self._admitted(self.learner, share).y)
@@ -199,6 +206,7 @@ class Samples:
             "tally": self.tally.export(),
             "local_tally": self.local_tally.export(),
             "kept": list(self.kept),
+            "drift": None if self.watch is None else self.watch.export(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -206,9 +214,12 @@ class Samples:
         self._adopt(self.plan.restored(self.node, state["learner"]))
         if self.local is not None and state["local"] is not None:
             self.local = self.plan.restore(state["local"])
-        self.tally = restore_tally(state["tally"])
-        self.local_tally = restore_tally(state["local_tally"])
+        # Fresh ones have the windows that the job asks for now.
+        self.tally = restore_tally(state["tally"], self.tally.window)
+        self.local_tally = restore_tally(state["local_tally"], self.local_tally.window)
         self.kept = list(state["kept"])
+        if self.watch is not None and state["drift"] is not None:
+            self.watch.restore(state["drift"])
 
 
 def refused(share: Share, error: SampleError) -> DeadLetter:

@@ -30,7 +30,8 @@ def upgraded(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_first(state: dict[str, Any]) -> dict[str, Any]:
-    return {**state, "schema": 2}
+    core = {"drift": None, **state["core"]}
+    return {"era": 0, "owed": [], **state, "core": core, "schema": 2}
 
 
 _STEPS = {1: _from_first}

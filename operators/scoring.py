@@ -1,6 +1,7 @@
 """Scores of nodes become rows of a report: per node, for the network, for companions."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,6 +9,7 @@ from bytewax.operators import StatefulBatchLogic
 from typing_extensions import override
 
 from anabranch.evaluation import add_totals, disagreement, per_label, scores
+from anabranch.network import Eras
 from anabranch.protocol import Array, NodeId, Task
 from operators.items import Report
 from operators.measures import summed_up
@@ -37,6 +39,12 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
     nodes : number of nodes that cooperate
     asynchronous : whether reports of different rounds are put together
     labels : names of the labels known from the beginning, where samples have sets of them
+    eras : the networks in time, where the network changes; `nodes` is then of the newest
+
+    Notes
+    -----
+    A node that leaves has a row of its own at once, its last. When the job is told to stop, all
+    nodes that ever are must be accounted for: those that left, and those yet to come, too.
     """
 
     def __init__(
@@ -46,28 +54,68 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
         asynchronous: bool,
         state: Pending | None,
         labels: Sequence[str] = (),
+        eras: Eras | None = None,
     ) -> None:
         self._task = task
         self._labels = labels
         self._nodes = nodes
         self._asynchronous = asynchronous
+        self._eras = eras
         self._pending: Pending = {key: dict(reports) for key, reports in (state or {}).items()}
+        if eras is not None and asynchronous:
+            self._forget_others(frozenset(eras.newest.graph.nodes))
+
+    def _forget_others(self, nodes: frozenset[NodeId]) -> None:
+        """Have nothing pending of nodes that are not in the network any more."""
+        for key, reports in self._pending.items():
+            self._pending[key] = {
+                node: report
+                for node, report in reports.items()
+                if node in nodes or _is_lone(report)
+            }
 
     @override
     def on_batch(self, values: list[Report]) -> tuple[Iterable[Row], bool]:
         rows: list[Row] = []
         for report in values:
+            if not (report.present or report.drained):
+                rows.append(self._node_row(report) | {"left": True})
+                if self._asynchronous:
+                    continue
+                report = replace(report, drained=True, totals={}, window={}, held=None,
+                                 parameters=None)  # fmt: skip
             key = self._key(report)
             reports = self._pending.setdefault(key, {})
             reports[report.node] = report
-            if len(reports) == (1 if _is_lone(report) else self._nodes):
+            if len(reports) == self._wanted(report):
                 del self._pending[key]
-                rows.extend(self._rows([reports[node] for node in sorted(reports)]))
+                rows.extend(self._complete(key, reports))
         return rows, self.RETAIN
+
+    def _complete(self, key: tuple[Any, ...], reports: dict[NodeId, Report]) -> list[Row]:
+        gone = {node: one for node, one in reports.items() if not one.present and one.final}
+        if gone:  # for the next time that the job is told to stop
+            self._pending[key] = gone
+        here = [reports[node] for node in sorted(reports) if reports[node].present]
+        return self._rows(here) if here else []
 
     def _key(self, report: Report) -> tuple[Any, ...]:
         together = self._asynchronous or report.drained
-        return report.learner, -1 if together else report.round, report.final, report.drained
+        final = report.final and report.present
+        return report.learner, -1 if together else report.round, final, report.drained
+
+    def _wanted(self, report: Report) -> int:
+        """Count the nodes that give a report of this kind."""
+        if _is_lone(report):
+            return 1
+        if self._eras is None or self._asynchronous:
+            return self._nodes
+        if report.drained:
+            return len(self._eras.nodes)
+        nodes = set(self._eras.at(report.round).graph.nodes)
+        if report.final:  # who leaves after the last round has left
+            nodes &= set(self._eras.at(report.round + 1).graph.nodes)
+        return len(nodes)
 
     def _rows(self, reports: list[Report]) -> list[Row]:
         network = self._network_row(reports)

@@ -1,5 +1,6 @@
 """Nodes of several sites: their parameters cross as letters, and nothing else does."""
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,6 +23,8 @@ from operators.node_plan import NodePlan
 from operators.process_sink import process_key
 
 __all__ = ["LetterPartition", "LettersIn", "ParameterLink", "letters_in", "letters_out"]
+
+log = logging.getLogger("anabranch.exchange")
 
 Post = Letter | DeadLetter
 
@@ -221,6 +224,7 @@ def _opener(
         for item in items:
             if isinstance(item, DeadLetter):
                 hub.refuse(item.reason)
+                log.warning("letter refused: %s", item.detail, extra={"partition": item.partition})
                 continue
             hub.hear(homes[item.sender], item.news)
             parcels.setdefault(item.receiver, []).append(_parcel(item))

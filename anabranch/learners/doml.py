@@ -97,6 +97,7 @@ class DOML:
 
     kind: ClassVar[str] = "doml"
     task: ClassVar[Task] = "multilabel"
+    rewires: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -239,6 +240,15 @@ class DOML:
     def leave(self) -> None:
         """Forget the samples, so that the others find their own optimum; new ones count again."""
         self._node.leave()
+
+    @property
+    def reactions(self) -> tuple[str, ...]:
+        """Drop old samples, and begin anew from the others; not where none are kept."""
+        return ("shrink-window", "refit") if self.settings.cache else ()
+
+    def react(self, policy: str, samples: int) -> None:
+        """Keep only the newest samples, so many; "refit" also forgets the parameters."""
+        self._node.react(samples, anew=policy == "refit")
 
     def parameters(self) -> Array:
         """Give P as one flat vector, for fields as they are in sorted order, bias last."""

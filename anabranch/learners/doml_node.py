@@ -112,6 +112,13 @@ class DomlNode:
         self._solver.clear()
         self._placed = False
 
+    def react(self, samples: int, *, anew: bool) -> None:
+        """Keep only the newest samples, and begin anew from them if so wanted."""
+        self._solver.shrink(samples)
+        if anew:
+            self._solver.reset()
+        self._placed = False
+
     # Exchange
 
     def message(self) -> dict[str, Array]:

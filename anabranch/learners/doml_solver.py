@@ -145,6 +145,13 @@ class Solver:
         self._prior_rows = 0.0
         self._stale = True
 
+    def shrink(self, samples: int) -> None:
+        """Forget all but the newest samples."""
+        if samples < self.window.count or self._prior_rows:
+            X, Y = self.window.rows
+            self.clear()
+            self.window.add(X[-samples:], Y[-samples:])
+
     def move(self, old: Coordinates, new: Coordinates) -> None:
         """Take samples to other coordinates; the parameters follow by `change`."""
         self.window = recast(self.window, old, new)

@@ -11,6 +11,7 @@ from anabranch.network.builders import (
     star,
 )
 from anabranch.network.edge_list import from_edges
+from anabranch.network.eras import Eras
 from anabranch.network.graph import Graph
 from anabranch.network.random_graphs import random_by_connectivity, random_by_degree
 from anabranch.network.weights import RULES, Weights, combination_weights, restrict
@@ -18,6 +19,7 @@ from anabranch.network.weights import RULES, Weights, combination_weights, restr
 __all__ = [
     "GRAPHS",
     "RULES",
+    "Eras",
     "Graph",
     "Weights",
     "build_graph",

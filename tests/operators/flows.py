@@ -8,6 +8,7 @@ from bytewax.dataflow import Dataflow
 from bytewax.recovery import RecoveryConfig
 from bytewax.testing import TestingSink, cluster_main, run_main
 
+from anabranch.network import Eras
 from anabranch.simulate import simulate
 from anabranch.sparse import join_rows
 from operators.learn import learn_on_network, make_hub
@@ -19,6 +20,7 @@ class Ran:
 
     def __init__(self):
         self.finals, self.rows, self.dead, self.predictions = [], [], [], []
+        self.drifts = []
 
     @property
     def models(self):
@@ -49,6 +51,8 @@ def run_flow(source, plan, *, workers=1, pooled=True, ticks_ahead=4, stop=False,
     op.output("to_rows", out.rows, TestingSink(ran.rows))
     op.output("to_dead", out.dead, TestingSink(ran.dead))
     op.output("to_predictions", out.predictions, TestingSink(ran.predictions))
+    if out.drifts is not None:
+        op.output("to_drifts", out.drifts, TestingSink(ran.drifts))
     config = RecoveryConfig(store) if store else None
     if workers == 1:
         run_main(flow, recovery_config=config)
@@ -60,12 +64,12 @@ def run_flow(source, plan, *, workers=1, pooled=True, ticks_ahead=4, stop=False,
 def run_loop(source, plan):
     """Run the same job in the reference loop."""
     ticks = max((-(-n // source.per_tick) for n in source.rows), default=0)
-    placement = plan.placement
-    learners = {node: plan.make(node) for node in placement.nodes}
+    placements, eras = plan.placements, plan.eras or Eras.of(plan.weights)
+    learners = {node: plan.make(node) for node in eras.nodes}
     return simulate(
-        learners, plan.weights, [_tick(source, placement, t) for t in range(ticks)],
+        learners, eras, [_tick(source, placements.at(t), t) for t in range(ticks)],
         final_rounds=plan.final_rounds, policy=plan.policy,
-        rounds_per_tick=plan.rounds_per_tick,
+        rounds_per_tick=plan.rounds_per_tick, drift=plan.drift,
     )  # fmt: skip
 
 

@@ -18,13 +18,13 @@ BOUND = 120
 HOLD = 40
 
 
-def start(folder, processes, *options):
+def start(folder, processes, *options, job="tests.operators.label_job"):
     ports = []
     for _ in range(processes):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             ports.append(f"127.0.0.1:{free.getsockname()[1]}")
-    command = [sys.executable, "-m", "tests.operators.label_job", str(folder), *options]
+    command = [sys.executable, "-m", job, str(folder), *options]
     if processes == 1:
         return [subprocess.Popen(command)]
     where = ["--addresses", ";".join(ports)]

@@ -2,20 +2,24 @@
 
 from dataclasses import asdict, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import bytewax.operators as op
 import numpy as np
 import pytest
-from bytewax.dataflow import Dataflow
+from bytewax.dataflow import Dataflow, Stream
 from bytewax.recovery import RecoveryConfig, init_db_dir
 from bytewax.testing import TestingSink, TestingSource, cluster_main, run_main
 
 from anabranch.alarms import AlarmRule, AlarmWatch
+from anabranch.placement import Placement
 from anabranch.signal import EntropyFeatures, Windower, WindowPlan
 from anabranch.stream import Block, End, Predictions
 from operators.alarms import alarms
+from operators.hub import Hub
+from operators.learn import make_hub
 from operators.windows import windows
 
 PLAN = WindowPlan(24, 10, features=EntropyFeatures(modes=2, trials=1, order=3), seed=4)
@@ -113,6 +117,12 @@ def test_alarms_survive_a_crash(tmp_path: Path) -> None:
     assert [alarm["kind"] for alarm in wanted] == ["raised", "cleared", "raised"]
     for at in (5, 6, 11):
         (tmp_path / str(at)).mkdir()
-        told = run_twice(tmp_path / str(at), items, at, lambda up: alarms("alarms", up, RULE))
+        hub = make_hub(Placement(["n", "m"], "round-robin", ["a"]))
+        told = run_twice(tmp_path / str(at), items, at, partial(watched, hub))
         assert [alarm for alarm in told if alarm["node"] == "n"] == wanted
         assert len(told) == 2 * len(wanted)
+        assert hub.alarms == sum(alarm["kind"] == "raised" for alarm in told)
+
+
+def watched(hub: Hub, up: Stream[Predictions]) -> Stream[dict[str, Any]]:
+    return alarms("alarms", up, RULE, hub)
