@@ -1,6 +1,6 @@
 """What a learner is: the contract every algorithm here fulfils, and its message type."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
@@ -15,6 +15,7 @@ __all__ = [
     "Measured",
     "Message",
     "NodeId",
+    "Reactive",
     "State",
     "Task",
     "freeze",
@@ -73,6 +74,9 @@ class Learner(Protocol):
 
     In round t a node learns its share of tick t, sends `messages(t)`, and when its
     neighbours' messages of round t are there calls `combine(t, ...)`.
+
+    A learner with `rewires = True` in its class takes other neighbours from one round to the next,
+    as `weights` name them, and its network comes to the model of whoever is in it.
     """
 
     kind: ClassVar[str]
@@ -197,4 +201,21 @@ class Measured(Protocol):
 
     def measures(self) -> Mapping[str, float]:
         """Give residuals, objective, damping, ...: name -> value, finite; cheap to ask."""
+        ...
+
+
+@runtime_checkable
+class Reactive(Protocol):
+    """What a learner may do besides: something against drift, at its own node alone.
+
+    What it does follows from its state alone, and is part of it: jobs equal simulations.
+    """
+
+    @property
+    def reactions(self) -> Collection[str]:
+        """What it can do, as configured: some of "raise-step", "shrink-window" and "refit"."""
+        ...
+
+    def react(self, policy: str, samples: int) -> None:
+        """Do so, its newest samples, so many, having come since the drift began."""
         ...

@@ -19,7 +19,19 @@ from anabranch.kernels.counters import fill_normals
 from anabranch.kernels.streams import fill_rows
 from anabranch.protocol import Array
 
-__all__ = ["STREAMS", "OrdinalStream", "drifting", "linear", "make_stream", "nonlinear", "wide"]
+__all__ = [
+    "SITE",
+    "STREAMS",
+    "OrdinalStream",
+    "drifting",
+    "linear",
+    "make_stream",
+    "nonlinear",
+    "wide",
+]
+
+SITE = 1 << 40
+"""Positions of a site: number p has those from p SITE on."""
 
 _LINEAR_NOISE = 0.41
 _LINEAR_CUTS = (2.2462, 3.0, 3.7538)
@@ -49,6 +61,8 @@ class OrdinalStream:
         Rows between two drifts (there, and back again); 0: none.
     ramp : int
         Rows over which a drift happens; 0: at once.
+    sites : tuple of int
+        That drift, each from its own first position on; none given, all do.
     """
 
     features: int
@@ -61,6 +75,7 @@ class OrdinalStream:
     shift: float = 0.0
     period: int = 0
     ramp: int = 0
+    sites: tuple[int, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,12 +110,13 @@ class OrdinalStream:
         """How far the thresholds are moved at each row."""
         if self.period == 0:
             return np.zeros(count)
-        epoch, within = np.divmod(np.arange(start, start + count), self.period)
+        site, position = np.divmod(np.arange(start, start + count), SITE)
+        epoch, within = np.divmod(position, self.period)
         target = self.shift * (epoch % 2)
         before = np.where(epoch > 0, self.shift - target, 0.0)
         done = np.minimum(within / self.ramp, 1.0) if self.ramp else np.ones(count)
         moved: Array = before + done * (target - before)
-        return moved
+        return np.where(np.isin(site, self.sites), moved, 0.0) if self.sites else moved
 
 
 def wide(features: int = 20, ranks: int = 4, *, noise: float = 0.1, seed: int = 0) -> OrdinalStream:
@@ -139,6 +155,7 @@ def drifting(
     period: int = 10_000,
     ramp: int = 2_000,
     shift: float = 0.8,
+    sites: tuple[int, ...] = (),
     seed: int = 0,
 ) -> OrdinalStream:
     """Set 2 with thresholds that move by `shift` and back, every `period` rows.
@@ -147,6 +164,8 @@ def drifting(
     ----------
     kind : {"sudden", "gradual"}
         At once, or over `ramp` rows.
+    sites : tuple of int
+        Sites that drift, by number from 0; all of them unless given.
 
     Raises
     ------
@@ -160,7 +179,7 @@ def drifting(
     base = nonlinear(seed=seed)
     return OrdinalStream(
         base.features, base.ranks, seed, base.weights, base.cuts, base.noise, True,
-        shift, period, ramp if kind == "gradual" else 0,
+        shift, period, ramp if kind == "gradual" else 0, tuple(sites),
     )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "batch_step",
     "learn_rows",
     "moment_rows",
+    "refit",
 ]
 
 FLOOR, STEP, DECAY, AVERAGING, L2, L1, SERVED = range(7)
@@ -232,6 +233,17 @@ def learn_rows(
             _step_on_row(current, theta[1], z, f, int(y[r]), eta, share, l2, l1)
         _flush_now_and_then(theta[1], progress[STEPS])
     return True
+
+
+@njit(cache=True, nogil=True)
+def refit(theta: Array, P: int, cache: Array, used: int, steps: int, settings: Array) -> None:
+    """Steps along the mean subgradient of the first `used` rows of the cache, as from a start.
+
+    The average of the steps is served.
+    """
+    for k in range(steps):
+        share = _share(settings, k + 1.0)
+        _step_on_cache(theta, P, cache, used, _rate(settings, float(k)), share, settings)
 
 
 @njit(cache=True, nogil=True)

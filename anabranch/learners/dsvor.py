@@ -18,6 +18,9 @@ __all__ = ["DSVOR"]
 
 _NO_RANKS = np.empty(0, dtype=np.int64)
 _NO_MARGINS = np.empty((0, 0))
+_BOOST = 4.0
+"""Against drift steps are at most so many floors: larger ones pull neighbours along that do not
+drift, by more than the node gains."""
 
 
 class DSVOR(OrdinalLearner):
@@ -99,6 +102,7 @@ class DSVOR(OrdinalLearner):
     """
 
     kind: ClassVar[str] = "dsvor"
+    rewires: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -210,6 +214,43 @@ class DSVOR(OrdinalLearner):
             progress[loops.ITERATES] += 1.0
             self._serve_current(max(1.0 / progress[loops.ITERATES], self.settings.averaging))
         progress[loops.HEARD] = progress[loops.STEPS]
+
+    @property
+    def reactions(self) -> tuple[str, ...]:
+        """Larger steps; with a cache also steps on what of it is new."""
+        return ("raise-step", "refit") if self.settings.cache > 1 else ("raise-step",)
+
+    def react(self, policy: str, samples: int) -> None:
+        """Take larger steps, which come down again as `decay` says, and average anew.
+
+        "refit" fits what the cache has of the newest samples first.
+        """
+        progress = self._progress
+        if policy == "refit":
+            self._refit(samples)
+        rested = progress[loops.STEPS] == progress[loops.HEARD]
+        progress[loops.STEPS] = min(progress[loops.STEPS], self._raised)
+        progress[loops.ITERATES] = 0.0
+        progress[loops.HEARD] = progress[loops.STEPS] + (not rested)
+
+    @property
+    def _raised(self) -> float:
+        """Rows after which a step is `_BOOST` times the floor; 0 where none is as large."""
+        own = self.settings
+        wanted = min(_BOOST * own.floor, own.step) or own.step
+        return float(round((own.step / wanted - 1.0) / own.decay)) if own.decay else 0.0
+
+    def _refit(self, samples: int) -> None:
+        """Keep of the cache what came since the drift began, and fit that."""
+        used, place = int(self._progress[loops.CACHED]), int(self._progress[loops.NEXT])
+        kept = min(used, samples)
+        if not kept:
+            return
+        size = len(self._cache)
+        newest = np.arange(place - kept, place) % size
+        self._cache[:kept] = self._cache[newest]
+        self._progress[[loops.CACHED, loops.NEXT]] = kept, kept % size
+        loops.refit(self._theta, self._width, self._cache, kept, kept, self._vector)
 
     def model(self) -> State:
         """Give what predicts and can go on learning; the cache stays out."""

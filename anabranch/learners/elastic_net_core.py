@@ -16,7 +16,12 @@ from anabranch.learners.elastic_net_graph import GraphNode
 from anabranch.learners.elastic_net_hub import StarHub
 from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_node import StarNode
-from anabranch.learners.elastic_net_part import Part, restored_frame, saved_frame
+from anabranch.learners.elastic_net_part import (
+    Part,
+    raw_weights,
+    restored_frame,
+    saved_frame,
+)
 from anabranch.learners.elastic_net_settings import ElasticNetSettings
 from anabranch.learners.inbox import sealed
 from anabranch.learners.rows import checked_column, checked_rows
@@ -121,7 +126,7 @@ class ElasticNetLearner(ABC):
         return predicted
 
     def _serving(self) -> tuple[Frame | None, Array]:
-        if self._alone:
+        if self._alone or self.part.frame is None:
             return self._frame, self._theta
         return self.part.frame, self.part.served
 
@@ -188,24 +193,34 @@ class ElasticNetLearner(ABC):
         self.moments.clear()
         self.part.leave()
 
+    @property
+    def reactions(self) -> tuple[str, ...]:
+        """Old samples can lose their weight."""
+        return ("shrink-window",)
+
+    def react(self, policy: str, samples: int) -> None:
+        """Let what was learned weigh no more than the newest samples, so many, of which it is."""
+        self._settle()
+        self.moments.shrink(samples)
+
     def parameters(self) -> Array:
         """Give weights (p,) of the fields as they are, in sorted order, and the intercept."""
         frame, theta = self.part.frame, self.part.iterate
         if self._alone:
             frame, theta = self._frame, self._theta
-        return _raw(frame, theta)
+        return raw_weights(frame, theta)
 
     @property
     def coefficients(self) -> Array:
         """Weights (p,) that predict, in the order of the columns."""
         weights = np.empty(self.features)
-        weights[self._order] = _raw(*self._serving())[:-1]
+        weights[self._order] = raw_weights(*self._serving())[:-1]
         return weights
 
     @property
     def intercept(self) -> float:
         """What is predicted where all fields are 0."""
-        return float(_raw(*self._serving())[-1]) if self._serving()[0] else self._level
+        return float(raw_weights(*self._serving())[-1]) if self._serving()[0] else self._level
 
     def measures(self) -> dict[str, float]:
         """Give residuals, loss, objective and gap, as far as this role knows them.
@@ -225,6 +240,16 @@ class ElasticNetLearner(ABC):
             square = float(frame.scale[-1]) ** 2
             told |= {key: square * told[key] for key in ("objective", "loss") if key in told}
         return told
+
+    def begin_from(self, other: Self) -> None:
+        """Take over another's samples, as moments, and what it predicts by.
+
+        These are served until the network has found parameters. Role and shape may differ.
+        """
+        other._settle()
+        self.moments.restore(other.moments.export())
+        self._frame, self._theta = other._serving()
+        self._level = other._level
 
     # States
 
@@ -270,11 +295,3 @@ class ElasticNetLearner(ABC):
         self._alone, self._solved_rows = bool(own[0]), int(own[1])
         self._objective, self._level = own[2:4]
         self._gap = inf if own[4] == _UNKNOWN else own[4]
-
-
-def _raw(frame: Frame | None, theta: Array) -> Array:
-    """Give weights and intercept for fields and target as they are."""
-    if frame is None:
-        return np.zeros_like(theta)
-    weights, level = frame.raw(theta)
-    return np.append(weights, level - float((weights * frame.centre[:-1]).sum()))

@@ -116,6 +116,28 @@ class CoMoments:
         self._place = self._filled = 0
         self.rows += 1
 
+    def shrink(self, samples: int) -> None:
+        """Keep the panes that the newest samples are in; without panes, weigh all of it as they.
+
+        >>> moments = CoMoments(1)
+        >>> moments.observe(np.zeros((50, 1)), np.ones(50))
+        >>> moments.shrink(10)
+        >>> moments.count
+        10.0
+        """
+        if samples >= self.count:
+            return
+        if self.pane:
+            kept = 1 + max(0, -(-(samples - self._filled) // self.pane))
+            old = (self._place - np.arange(kept, len(self._counts))) % len(self._counts)
+            for array in (self._counts, self._means, self._S):
+                array[old] = 0.0
+        else:
+            share = samples / self.count
+            self._counts *= share
+            self._S *= share
+        self.rows += 1
+
     def export(self) -> State:
         """Give the whole state; nothing in it is an alias."""
         return {

@@ -13,7 +13,15 @@ from anabranch.learners.elastic_net_wire import Heard, Wire
 from anabranch.learners.states import saved_array, saved_whole
 from anabranch.protocol import Array, Message, NodeId, State, freeze
 
-__all__ = ["PATIENCE", "Part", "frozen", "restored_frame", "saved_frame", "saved_names"]
+__all__ = [
+    "PATIENCE",
+    "Part",
+    "frozen",
+    "raw_weights",
+    "restored_frame",
+    "saved_frame",
+    "saved_names",
+]
 
 PATIENCE = 6
 """Rounds without an answer after which a question is asked again, or an answer is old."""
@@ -131,3 +139,11 @@ def saved_names(state: State, key: str) -> list[NodeId]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ModelError(f"damaged state: {key}={names!r}; allowed: names")
     return names
+
+
+def raw_weights(frame: Frame | None, theta: Array) -> Array:
+    """Give weights and intercept for fields and target as they are."""
+    if frame is None:
+        return np.zeros_like(theta)
+    weights, level = frame.raw(theta)
+    return np.append(weights, level - float((weights * frame.centre[:-1]).sum()))

@@ -19,6 +19,7 @@ __all__ = ["NPSVOR"]
 
 _NO_RANKS = np.empty(0, np.int64)
 _NO_MARGINS = np.empty((0, 0))
+_SOFTER = 1.0 / 16.0
 
 
 class NPSVOR:
@@ -223,6 +224,15 @@ class NPSVOR:
             self._node.combine(told, weights)
         else:
             self._node.be_alone()
+
+    @property
+    def reactions(self) -> tuple[str, ...]:
+        """Larger steps."""
+        return ("raise-step",)
+
+    def react(self, policy: str, samples: int) -> None:
+        """Take steps four times as large, which get smaller as before: h is divided by 16."""
+        self._node.soften(_SOFTER)
 
     def parameters(self) -> Array:
         """Give the weights (features + 1, ranks) as one vector.

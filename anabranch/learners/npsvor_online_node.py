@@ -146,6 +146,12 @@ class Node:
                     self.table.add([delta], 0, self.log.nodes)
             self.log.deltas.update({delta.key: delta for delta in new})
 
+    def soften(self, share: float) -> None:
+        """Multiply the sums of squared gradients; what neighbours are told goes on from there."""
+        self.table.soften(share)
+        if self._flight:
+            self._flight[1][:, self.settings.ranks :] *= self.settings.held.type(share)
+
     def be_alone(self) -> None:
         """Have nobody to tell anything."""
         self.table.lone = True

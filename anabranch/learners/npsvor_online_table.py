@@ -122,6 +122,12 @@ class Table:
             indices, dW, dH, first, least, self.values, self._marks, self._saved, self._slots
         )
 
+    def soften(self, share: float) -> None:
+        """Multiply the sums of squared gradients, also of rows as they were."""
+        factor, p = self.settings.held.type(share), self.settings.ranks
+        self.values[:, p:] *= factor
+        self._saved[: self.changed, p:] *= factor
+
     def parameters(self) -> Array:
         """Give the weights as one vector, or a sketch of them that keeps distances."""
         p = self.settings.ranks

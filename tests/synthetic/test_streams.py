@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.errors import ConfigurationError
-from anabranch.synthetic import STREAMS, OrdinalStream, drifting, make_stream, nonlinear, wide
+from anabranch.synthetic import (
+    SITE,
+    STREAMS,
+    OrdinalStream,
+    drifting,
+    make_stream,
+    nonlinear,
+    wide,
+)
 
 every = pytest.mark.parametrize("name", STREAMS)
 
@@ -83,3 +91,14 @@ def test_errors_of_the_second_set_are_between_neighbouring_ranks() -> None:
 def test_wrong_names_are_refused(name: str, options: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError):
         make_stream(name, **options)
+
+
+def test_only_the_sites_named_drift_and_each_by_its_own_positions() -> None:
+    moving, still = drifting(period=500, sites=(1, 3), seed=6), nonlinear(seed=6)
+    for site in range(5):
+        changed = moving.block(site * SITE, 1000)[1] != still.block(site * SITE, 1000)[1]
+        assert not changed[:500].any()
+        assert changed[500:].any() == (site in (1, 3))
+    everywhere = drifting(period=500, seed=6)
+    assert all((everywhere.block(p * SITE, 1000)[1][500:] != still.block(p * SITE, 1000)[1][500:])
+               .any() for p in range(5))  # fmt: skip

@@ -1,0 +1,173 @@
+"""Drift: how soon it is found, how often wrongly, and what the policies are worth.
+
+python -m benchmarks.drift [--quick] [--only SECTION ...]. Twenty nodes on a random graph, of
+which one, five neighbours, or all drift, at once or over 1,000 samples of each, after 3,000
+(policies: 2,000).
+Figures are of seeded streams in the reference loop, so that how fast the machine is does not
+matter; only the section "cost" needs a quiet one.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+from rich.console import Console
+
+from anabranch.drift import DETECTORS, Change, DriftRule, NodeWatch
+from anabranch.protocol import Array
+from benchmarks.drift_streams import NAMES, SITES, Told, Trial, dsvor, look, run, trials
+from benchmarks.table import Row, print_rows, write_results
+
+__all__ = ["main"]
+
+_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_CALM = 200_000
+
+
+def main() -> None:
+    """Run the sections, print the table, write the JSON."""
+    args = _arguments()
+    if any(os.environ.get(name) != value for name, value in _THREAD.items()):
+        command = [sys.executable, "-m", "benchmarks.drift", *sys.argv[1:]]
+        os.execve(sys.executable, command, {**os.environ, **_THREAD})
+    console, begin = Console(width=130), time.monotonic()
+    rows: list[Row] = []
+    for name in args.only or _SECTIONS:
+        section = list(_SECTIONS[name](args.quick))
+        print_rows(console, section)
+        rows += section
+    seconds = round(time.monotonic() - begin, 1)
+    path = write_results("drift", rows, quick=args.quick, seconds=seconds)
+    console.print(f"{seconds:.0f} s; {path}", highlight=False, soft_wrap=True)
+    sys.exit(any(row.met is False for row in rows) and not args.quick)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.drift")
+    parser.add_argument("--quick", action="store_true", help="fewer seeds; figures mean little")
+    parser.add_argument("--only", nargs="+", choices=list(_SECTIONS), help="sections to run")
+    return parser.parse_args()
+
+
+def _delays(quick: bool) -> Iterator[Row]:
+    """From the first drifting sample of a node until it is told, over all nodes that drift."""
+    trial = dsvor()
+    for reach, sites in SITES.items():
+        for ramp in (0, 1000):
+            seeds = range(1 if quick else 3)
+            runs = [run(replace(trial, seed=seed), sites, ramp, None) for seed in seeds]
+            for detector in DETECTORS:
+                rule = DriftRule(detector, nodes=len(NAMES))
+                section = f"delay: {reach}, {'gradual' if ramp else 'sudden'}"
+                yield from _found(section, rule, runs, sites, trial.per)
+
+
+def _found(
+    section: str, rule: DriftRule, runs: list[Told], sites: list[int], per: int
+) -> Iterator[Row]:
+    delays: list[float] = []
+    starts: list[float] = []
+    right, drifting = 0, {NAMES[site] for site in sites}
+    reach = {1: "node", len(NAMES): "network"}.get(len(sites), "neighbourhood")
+    for told in runs:
+        first = told.begin // per
+        changes, drifts = look(told.simulation, rule)
+        nodes: dict[str, Change] = {}
+        for change in changes:
+            if change.kind == "begin" and change.round >= first and change.node in drifting:
+                nodes.setdefault(change.node, change)
+        delays += [(found.round - first + 1) * per for found in nodes.values()]
+        starts += [(found.since - first) * per for found in nodes.values()]
+        right += any(drift.scope == reach for drift in drifts if drift.round >= first)
+    who, unit, wanted = rule.detector, "samples of node", len(runs) * len(sites)
+    yield Row(section, f"{who}: nodes found", len(delays), "nodes", "drifting", wanted)
+    yield Row(section, f"{who}: right verdict", right, "runs", "runs", len(runs))
+    if delays:
+        yield Row(section, f"{who}: median delay", float(np.median(delays)), unit)
+        yield Row(section, f"{who}: longest delay", max(delays), unit)
+        yield Row(section, f"{who}: median since, from the truth", float(np.median(starts)), unit)
+
+
+def _calm(quick: bool) -> Iterator[Row]:
+    """False alarms where nothing drifts: in the network, and at 20 nodes of as many samples."""
+    for each, section in ((_CALM // len(NAMES), f"calm: {_CALM:,} samples in all"),
+                          (_CALM, f"calm: {_CALM:,} samples a node")):  # fmt: skip
+        if each == _CALM and quick:
+            return
+        trial = replace(dsvor(), rows=each, begin=each)
+        errors = run(trial, [], 0, None).errors()
+        for detector in DETECTORS:
+            if detector == "kswin" and each == _CALM:
+                continue  # an hour of Kolmogorov-Smirnov tests
+            rule = DriftRule(detector, nodes=len(NAMES))
+            alarms = sum(_alarms(rule, values) for values in errors.values())
+            aim = ("<= 2", alarms <= 2) if each < _CALM else ("", None)
+            yield Row(section, f"{detector}: false alarms", alarms, "alarms", "", None, *aim)
+
+
+def _alarms(rule: DriftRule, errors: Array) -> int:
+    watch, zeros, found = NodeWatch(rule, "n00"), np.zeros(rule.every), 0
+    for at in range(0, len(errors) - rule.every + 1, rule.every):
+        watch.see(zeros, errors[at : at + rule.every])
+        found += sum(change.kind == "begin" for change in watch.close(at))
+    return found
+
+
+def _policies(quick: bool) -> Iterator[Row]:
+    """Mean error from the drift on, with a policy beside "log"; then where nothing drifts."""
+    for whole, policies in trials().items():
+        trial = replace(whole, rows=3600, begin=2000)
+        for reach, sites in (*SITES.items(), ("none", [])):
+            for ramp in (0, 1000) if sites and not quick else (0,):
+                yield from _worth(trial, policies, reach, sites, ramp, 1 if quick else 2)
+
+
+def _worth(
+    trial: Trial, policies: tuple[str, ...], reach: str, sites: list[int], ramp: int, seeds: int
+) -> Iterator[Row]:
+    how = f", {'gradual' if ramp else 'sudden'}" if sites else ""
+    section = f"policy: {trial.name}: {reach}{how}"
+    found: dict[str, list[tuple[float, float]]] = {}
+    for policy in ("log", *policies):
+        for seed in range(seeds):
+            rule = DriftRule("page-hinkley", policy, nodes=len(NAMES))  # type: ignore[arg-type]
+            told = run(replace(trial, seed=seed), sites, ramp, rule)
+            found.setdefault(policy, []).append(told.means(sites or list(range(len(NAMES)))))
+    base = [float(np.mean(values)) for values in zip(*found["log"], strict=True)]
+    for policy in policies:
+        own = [float(np.mean(values)) for values in zip(*found[policy], strict=True)]
+        aim = ("<= 1 % more", own[0] <= 1.01 * base[0]) if not sites else ("", None)
+        who = "drifting nodes" if sites else "all nodes"
+        yield Row(section, f"{policy}: error, {who}", own[0], trial.unit, "log", base[0], *aim)
+        if 0 < len(sites) < len(NAMES):
+            yield Row(section, f"{policy}: error, all nodes", own[1], trial.unit, "log", base[1])
+
+
+def _cost(quick: bool) -> Iterator[Row]:
+    """CPU time that watching takes, a sample, in shares of one and of a hundred samples."""
+    count = 2_000 if quick else 40_000
+    errors = (np.random.default_rng(0).random(count) < 0.2).astype(float)
+    for detector in DETECTORS:
+        for block in (1, 100):
+            watch, zeros = NodeWatch(DriftRule(detector, nodes=20), "n00"), np.zeros(block)
+            begin = time.process_time()
+            for at in range(0, count, block):
+                watch.see(zeros, errors[at : at + block])
+                watch.close(at)
+            took = 1e6 * (time.process_time() - begin) / count
+            yield Row("cost", f"{detector}, {block} samples at once", took, "us a sample")
+
+
+_SECTIONS: dict[str, Callable[[bool], Iterator[Row]]] = {
+    "delays": _delays,
+    "calm": _calm,
+    "policies": _policies,
+    "cost": _cost,
+}
+
+if __name__ == "__main__":
+    main()
