@@ -1,5 +1,6 @@
 """The folder of snapshots, made ready for a run."""
 
+import logging
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -8,7 +9,9 @@ from anabranch.errors import ConfigurationError
 from pipelines.config import Job
 from pipelines.config.wording import show
 
-__all__ = ["PARTITIONS", "prepare_recovery"]
+__all__ = ["PARTITIONS", "prepare_recovery", "tell_resumption"]
+
+log = logging.getLogger("anabranch.recovery")
 
 PARTITIONS = 4
 """Files that the snapshots are spread over; the number is fixed for the life of a folder."""
@@ -20,7 +23,8 @@ def prepare_recovery(job: Job, *, resume: bool = False, overwrite: bool = False)
     Raises
     ------
     ConfigurationError
-        `resume` finds no snapshots or damaged ones, or a new run would find those of another.
+        `resume` finds no snapshots, damaged ones or those of a newer version, or a new run would
+        find those of another.
     """
     if job.recovery.dir is None:
         return
@@ -32,6 +36,7 @@ def prepare_recovery(job: Job, *, resume: bool = False, overwrite: bool = False)
                 f"--resume finds no snapshots in recovery.dir, {show(str(folder))}"
             )
         _check_files(folder)
+        _look_through(folder)
         return
     if files and not overwrite:
         raise ConfigurationError(
@@ -41,6 +46,18 @@ def prepare_recovery(job: Job, *, resume: bool = False, overwrite: bool = False)
     for file in files:
         file.unlink()
     _create(folder)
+
+
+def tell_resumption(job: Job) -> None:
+    """Log from which snapshot a job goes on, if there is one; while none of its processes run."""
+    if job.recovery.dir is None:
+        return
+    from pipelines.state.snapshots import Snapshots
+
+    epochs = Snapshots(Path(job.recovery.dir)).epochs()
+    if epochs.execution >= 0:
+        told = "goes on from the last snapshot before epoch %d"
+        log.info(told, epochs.resume, extra={"epoch": epochs.resume})
 
 
 def _check_files(folder: Path) -> None:
@@ -59,6 +76,20 @@ def _check_files(folder: Path) -> None:
             raise ConfigurationError(
                 f"recovery.dir is {show(str(folder))}, whose {file.name} is damaged: {error}"
             ) from None
+
+
+def _look_through(folder: Path) -> None:
+    from pipelines.state.nodes import check_schema  # late: it loads the engine
+    from pipelines.state.snapshots import Snapshots
+
+    snapshots = Snapshots(folder)
+    try:
+        check_schema(snapshots)
+        snapshots.compact()
+    except sqlite3.Error as error:
+        raise ConfigurationError(
+            f"recovery.dir is {show(str(folder))}, whose files are damaged: {error}"
+        ) from None
 
 
 def _create(folder: Path) -> None:

@@ -147,7 +147,8 @@ def _where_it_stands(summary: "Summary") -> str:
     return (
         f"{'complete; ' if summary.complete else ''}goes on at {rounds}, epoch "
         f"{summary.epochs.resume:,}; last snapshot {summary.age():,.0f} s old; "
-        f"{_count(summary.live, 'byte')} of state in {_count(summary.size, 'byte')} of files; "
+        f"{_count(summary.live, 'byte')} of state in {_count(summary.size, 'byte')} of files "
+        f"({summary.multiple:.1f} times); "
         f"{_count(summary.replaced, 'replaced snapshot')}"
     )
 

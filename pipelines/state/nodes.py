@@ -11,11 +11,13 @@ from anabranch.errors import AnabranchError, ConfigurationError, ModelError
 from anabranch.learners import LEARNERS
 from anabranch.protocol import Learner
 from operators.node_plan import COOPERATIVE, POOLED
+from operators.schema import SCHEMA, upgraded
+from pipelines.config.wording import show
 from pipelines.models import model_name
 from pipelines.state.snapshots import Row, Snapshots
 from pipelines.state.unpickle import DamagedStateError, StrangeStateError, read_snapshot
 
-__all__ = ["Exported", "NodeState", "export_models", "node_states"]
+__all__ = ["Exported", "NodeState", "check_schema", "export_models", "node_states"]
 
 _STEP = "anabranch.nodes.node"
 _NOT_BEGUN = "it has not begun yet"
@@ -74,6 +76,31 @@ def node_states(snapshots: Snapshots) -> list[NodeState]:
     return sorted((_state(snapshots, row) for row in rows), key=lambda state: state.node)
 
 
+def check_schema(snapshots: Snapshots) -> None:
+    """Refuse snapshots that a newer version wrote; of those that cannot be read a job tells itself.
+
+    Raises
+    ------
+    ConfigurationError
+        Says which schema they have, and which are read.
+    """
+    rows = [row for row in snapshots.current() if row.step == _STEP]
+    for row in sorted(rows, key=lambda row: -row.epoch):
+        try:
+            schema = (read_snapshot(snapshots.read(row))["inner"] or {}).get("schema")
+        except (StrangeStateError, DamagedStateError, KeyError, TypeError, AttributeError):
+            continue
+        if schema is not None:
+            break
+    else:
+        return
+    if schema > SCHEMA:
+        raise ConfigurationError(
+            f"recovery.dir is {show(str(snapshots.folder))}, whose snapshots have schema {schema}, "
+            f"which a newer version wrote; this one reads up to {SCHEMA}"
+        )
+
+
 def _state(snapshots: Snapshots, row: Row) -> NodeState:
     node, size = row.key.rpartition("~")[0], row.size or 0
     unknown = NodeState(node, "?", 0, 0, row.epoch, row.made, size)
@@ -82,12 +109,13 @@ def _state(snapshots: Snapshots, row: Row) -> NodeState:
         inner = state["inner"]
         if inner is None:
             return replace(unknown, trouble=_NOT_BEGUN)
+        inner = upgraded(inner)
         core, place = inner["core"], inner["place"]
         kind, samples = str(core["learner"]["kind"]), int(core["counts"][0])
         trouble = _unfit(core["learner"]) or _unfit(core.get("local"), "local companion")
     except StrangeStateError as error:
         return replace(unknown, trouble=str(error))
-    except (DamagedStateError, KeyError, TypeError, IndexError) as error:
+    except (DamagedStateError, ModelError, KeyError, TypeError, IndexError) as error:
         return replace(unknown, trouble=f"{error}", damaged=True)
     return replace(
         unknown, kind=kind, round=int(place[0]), samples=samples, trouble=trouble,

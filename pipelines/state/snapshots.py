@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from pipelines.config.wording import show
 __all__ = ["Epochs", "Row", "Snapshots"]
 
 _NAME = "part-*.sqlite3"
+_FEW_PAGES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Epochs:
 
 
 class Snapshots:
-    """What a recovery directory holds; nothing is changed but by `prune`.
+    """What a recovery directory holds; nothing is changed but by `prune` and `compact`.
 
     Parameters
     ----------
@@ -129,6 +130,15 @@ class Snapshots:
                 newest.setdefault((row.step, row.key), row)
         return [row for row in newest.values() if row.size is not None]
 
+    def keys(self, step: str) -> set[str]:
+        """Give the keys that a step ever had a snapshot of."""
+        found: set[str] = set()
+        for file in self.files:
+            with _opened(file) as database:
+                query = "SELECT DISTINCT state_key FROM snaps WHERE step_id = ?"
+                found.update(key for (key,) in database.execute(query, (step,)))
+        return found
+
     def read(self, row: Row) -> bytes:
         """Give a snapshot's bytes."""
         query = (
@@ -162,6 +172,21 @@ class Snapshots:
                     f"{file.name} cannot be pruned: {error}; allowed: while no job uses it"
                 ) from None
         return before - self.size
+
+    def compact(self) -> None:
+        """Give room back that was needed once: where more than half of a file is empty.
+
+        A file in use is left alone.
+        """
+        for file in self.files:
+            with closing(sqlite3.connect(file, timeout=0.0, isolation_level=None)) as database:
+                empty, pages = (
+                    database.execute(f"PRAGMA {name}").fetchone()[0]
+                    for name in ("freelist_count", "page_count")
+                )
+                if empty > max(_FEW_PAGES, pages // 2):
+                    with suppress(sqlite3.OperationalError):
+                        database.execute("VACUUM")
 
     @property
     def size(self) -> int:

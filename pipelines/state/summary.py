@@ -36,6 +36,11 @@ class Summary:
     complete: bool = False
 
     @property
+    def multiple(self) -> float:
+        """How many times the state the files take; 0 where there is none."""
+        return self.size / self.live if self.live else 0.0
+
+    @property
     def rounds(self) -> tuple[int, int]:
         """The lowest and the highest round that comes next at a node."""
         rounds = [node.round for node in self.nodes if not node.trouble]
@@ -57,6 +62,7 @@ class Summary:
             "age_seconds": round(self.age(), 1),
             "bytes": self.size,
             "live_bytes": self.live,
+            "multiple": round(self.multiple, 2),
             "replaced_snapshots": self.replaced,
             "faults": self.faults,
             "nodes": [

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from anabranch.model_file import read
 from pipelines.cli.app import app
+from pipelines.state.reached import Reached, reached
 from pipelines.state.snapshots import Snapshots
 from pipelines.state.unpickle import DamagedStateError, StrangeStateError, read_snapshot
 from tests.pipelines.jobs import finish, start
@@ -59,6 +60,13 @@ def test_rounds_and_samples_are_those_of_the_job(job: Path) -> None:
     assert told["starts"] == told["workers"] == 1
     assert told["faults"] == []
     assert 0 < told["live_bytes"] <= told["bytes"]
+
+
+def test_the_first_round_that_nothing_has_reached(job: Path) -> None:
+    snapshots, nodes = Snapshots(job / "state"), ["n00", "n01", "n02"]
+    assert reached(snapshots, 1, nodes) == Reached(102, frozenset({"part0"}), done=True)
+    assert reached(snapshots, 4, []).round == 400  # the ticks placed, not the rounds
+    assert not reached(snapshots, 4, []).done  # all have left
 
 
 def test_models_of_other_libraries_are_not_unpickled(job: Path) -> None:
