@@ -8,14 +8,17 @@ from pipelines.config.kafka import Connection
 from pipelines.config.sections import Job
 from pipelines.config.targets import Target
 
-__all__ = ["changed_keys", "output_files", "renamed_outputs"]
+__all__ = ["changed_keys", "kept_keys", "output_files", "renamed_outputs"]
 
-_FREE_SECTIONS = ("output", "recovery", "parallel", "kafka")
+_FREE_SECTIONS = ("output", "recovery", "parallel", "kafka", "logs", "monitor", "network")
+"""Of these [network] has rules of its own: see `pipelines.rewiring`."""
 _FREE_KEYS = (
     "job.name",
     "job.run_dir",
     "source.linger",
     "source.on_expired",
+    "evaluation.window",
+    "evaluation.every",
     "evaluation.per_label",
     *(f"sites.{key}" for key in Connection.__struct_fields__),
 )
@@ -34,6 +37,14 @@ def changed_keys(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:
     }
 
 
+def kept_keys(before: Job) -> dict[str, Any]:
+    """Give the keys that a resumed job keeps where it does not state them.
+
+    Their defaults depend on the number of nodes, and the job goes on as it began.
+    """
+    return {"source.rows_per_tick": before.source.rows_per_tick}
+
+
 def output_files(job: Job) -> list[Path]:
     """Give the files that dead letters, predictions and alarms go to."""
     texts = (job.output.dead_letters, job.output.predictions, job.output.alarms)
@@ -42,11 +53,11 @@ def output_files(job: Job) -> list[Path]:
 
 
 def renamed_outputs(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:
-    """Give the outputs that have another name: key -> (old, new)."""
-    # Snapshots hold how far each file was written, by the file's name; folders may be moved.
+    """Give the outputs that may not have another name, and have one: key -> (old, new)."""
+    # They are counted in the end. Snapshots know files by their names; folders may be moved.
     pairs = {
         f"output.{key}": (getattr(old.output, key), getattr(new.output, key))
-        for key in ("dead_letters", "predictions", "alarms")
+        for key in ("dead_letters", "alarms")
     }
     return {key: (was, now) for key, (was, now) in pairs.items() if _place(was) != _place(now)}
 

@@ -11,6 +11,7 @@ from anabranch.evaluation.label_scores import multilabel_scores
 from anabranch.evaluation.multilabel import MultilabelTally
 from anabranch.evaluation.ordinal import OrdinalTally, ordinal_scores
 from anabranch.evaluation.regression import RegressionTally, regression_scores
+from anabranch.evaluation.rings import with_window
 from anabranch.protocol import Array, State, Task
 
 __all__ = [
@@ -138,8 +139,13 @@ def tally_for(
     return _evaluation(task).tally(ranks, features, window, labels)
 
 
-def restore_tally(state: State) -> Tally:
+def restore_tally(state: State, window: int | None = None) -> Tally:
     """Build the tally of an exported state, whatever its task.
+
+    Parameters
+    ----------
+    window : length of the window from now on; as it was unless given. A shorter one has the
+        newest samples of the old, a longer one begins with all of them
 
     Raises
     ------
@@ -149,7 +155,11 @@ def restore_tally(state: State) -> Tally:
     kind = str(state.get("kind"))
     if kind not in EVALUATIONS:
         raise ModelError(f"kind = {kind!r} of a tally is unknown{nearest(kind, list(EVALUATIONS))}")
-    return EVALUATIONS[kind].restore(state)
+    tally = EVALUATIONS[kind].restore(state)
+    whole = tally.export()
+    if window is None or window == len(whole["ring"]):
+        return tally
+    return EVALUATIONS[kind].restore(with_window(whole, window))
 
 
 def add_totals(parts: Iterable[Totals]) -> dict[str, Array]:

@@ -1,0 +1,39 @@
+"""Small files of JSON: read while others write them, written whole."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["read_lines", "read_object", "write_whole"]
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Read the objects of a JSON Lines file; a line cut short by a crash is passed over."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict):
+                yield row
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old text or the new, never a part."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+
+
+def read_object(path: Path) -> dict[str, Any] | None:
+    """Read the object in a JSON file; None where there is nothing whole."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
