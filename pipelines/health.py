@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pipelines.config import Job
+from pipelines.live.records import EdgeNow, Now
+from pipelines.restart import Restart
 
 __all__ = ["Health", "Verdict"]
 
@@ -16,8 +18,11 @@ WRONG_AFTER = 10.0
 """Seconds with an error after which a job is not well."""
 STARTED_AFTER = 90.0
 """Seconds in which a process may stand still after its start: kernels may have to be compiled."""
+SLOW_AFTER = 60.0
+"""Seconds without progress that are told of a source that does not say how much it has left."""
 _MANY_DEAD = 0.1
-_WINDOW = 60.0
+_DEAD_OVER, _REFUSED_OVER = 30.0, 60.0
+"""Seconds over which dead letters and refused messages are counted."""
 _NAMED = 3
 
 State = Literal["green", "yellow", "red"]
@@ -43,50 +48,70 @@ class Health:
 
     Notes
     -----
-    Red within 30 s: a process is not heard of, a partition or an output reports an error, a
-    partition stands still with records to read, and (synchronous) a site is silent. Red,
-    too: most records become dead letters. Yellow: many do, a site is silent (asynchronous),
-    messages are refused, or a node diverges.
+    Red within 30 s: a process is not heard of, or died, until all make progress again; a
+    partition or an output reports an error; a partition stands still with records to read; a
+    site is silent that nodes wait for (synchronous); a node's parameters are not finite. Red,
+    too: most records become dead letters. Yellow: many do; a site or a neighbour is silent
+    (asynchronous); messages are refused; a node diverges and is damped; a source that is not a
+    topic has given nothing for a minute.
     """
 
     job: Job
     _since: dict[str, float] = field(default_factory=dict)
     _places: dict[str, tuple[int, float]] = field(default_factory=dict)
     _counts: list[tuple[float, int, int, int]] = field(default_factory=list)
+    _restart: Restart | None = None
 
-    def judge(self, statuses: Sequence[Status], now: float) -> Verdict:
+    def lost(self, reason: str, now: float, *, planned: bool = False) -> None:
+        """Take note that all processes are started again: red until they get on, or yellow."""
+        self._restart = Restart(reason, now, planned, self.job.parallel.processes)
+
+    def judge(self, statuses: Sequence[Status], now: float, nows: Sequence[Now] = ()) -> Verdict:
         """Judge by the newest statuses.
 
         Parameters
         ----------
         statuses : what the processes wrote last
         now : seconds since 1970
+        nows : their edges; needed in asynchronous time only
         """
-        rules = (self._processes, self._partitions, self._outputs, self._sites, self._nodes)
-        found = [one for rule in (*rules, self._refusals) for one in rule(statuses, now)]
+        found = [*self._restarts(statuses, now), *self._neighbours(statuses, nows)]
+        rules = (
+            self._processes, self._partitions, self._progress, self._outputs, self._sites,
+            self._nodes, self._refusals,
+        )  # fmt: skip
+        found += [one for rule in rules for one in rule(statuses, now)]
         worst: State = "green"
         for state, _ in found:
             worst = "red" if "red" in (state, worst) else "yellow"
         reasons = sorted(found, key=lambda one: one[0])  # red before yellow
         return Verdict(worst, tuple(reason for _, reason in reasons))
 
+    def _restarts(self, statuses: Sequence[Status], now: float) -> Found:
+        restart = self._restart
+        if restart is None:
+            return
+        if restart.is_over(statuses, idle=self._is_idle(statuses)):
+            self._restart = None
+            return
+        state: State = "yellow" if restart.planned and restart.age(now) < STARTED_AFTER else "red"
+        yield state, f"{restart.reason}; started again, and no progress yet"
+
     def _processes(self, statuses: Sequence[Status], now: float) -> Found:
-        missing = self.job.parallel.processes - len(statuses)
-        if missing > 0:
-            yield (
-                "yellow",
-                f"{missing} of {self.job.parallel.processes} processes have yet to start",
-            )
+        count = self.job.parallel.processes
+        begun = now - self._since.setdefault("", now)
+        if len(statuses) < count:
+            state: State = "red" if begun > STARTED_AFTER else "yellow"
+            yield state, f"{count - len(statuses)} of {count} processes have yet to start"
         for status in statuses:
             silent = now - status["time"]
-            if silent > LOST_AFTER:
+            ended = self._restart is not None and self._restart.is_before(status)
+            if silent > LOST_AFTER and not ended:
                 yield "red", f"process {status['process']} has not been heard of for {silent:.0f} s"
 
     def _partitions(self, statuses: Sequence[Status], now: float) -> Found:
-        synchronous = self.job.exchange.mode == "synchronous"
-        enough = self.job.source.rows_per_tick if synchronous else 1
-        started = all(status.get("seconds", 1e9) > STARTED_AFTER for status in statuses)
-        patience = STUCK_AFTER if started else STARTED_AFTER
+        enough = self._tick()
+        patience = STUCK_AFTER if all(map(_has_started, statuses)) else STARTED_AFTER
         for name, part in _merged(statuses, "partitions").items():
             if self._lasts(f"partition {name}", part["error"] is not None, now):
                 yield "red", f"partition {name} cannot be read: {part['error']}"
@@ -101,6 +126,29 @@ class Health:
                     ),
                 )
 
+    def _tick(self) -> int:
+        """Give how many records must be there for something to be done with them."""
+        synchronous = self.job.exchange.mode == "synchronous"
+        return self.job.source.rows_per_tick if synchronous else 1
+
+    def _is_idle(self, statuses: Sequence[Status]) -> bool:
+        """Tell whether the source is known to have nothing to read."""
+        parts = _merged(statuses, "partitions").values()
+        lags = [part["lag"] for part in parts if part["error"] is None]
+        known = len(lags) == len(parts) > 0
+        return known and all(lag is not None and lag < self._tick() for lag in lags)
+
+    def _progress(self, statuses: Sequence[Status], now: float) -> Found:
+        """Watch rounds and samples where no lag tells what is left to be done."""
+        source = self.job.source
+        if source.kind == "kafka" or source.follow or not statuses:
+            return
+        done = sum(status.get("samples", 0) + status.get("dead", 0) for status in statuses)
+        done += sum(sum(status.get("round") or ()) for status in statuses)
+        stood = self._stood("", done, now)
+        if stood > (SLOW_AFTER if all(map(_has_started, statuses)) else STARTED_AFTER):
+            yield "yellow", f"no sample was learned and no round done for {stood:.0f} s"
+
     def _outputs(self, statuses: Sequence[Status], now: float) -> Found:
         for status in statuses:
             for topic, output in status.get("outputs", {}).items():
@@ -113,15 +161,38 @@ class Health:
         patience = STUCK_AFTER if synchronous else max(STUCK_AFTER, self.job.exchange.stale_after)
         others = set(self.job.sites.nodes) - {self.job.sites.here}
         heard = [status.get("sites", {}) for status in statuses]
+        # In synchronous time a site is silent, too, when nobody has anything to tell.
+        awaited = not synchronous or any(status.get("waiting", 1) for status in statuses)
         for site in sorted(others) if statuses else ():
             unheard = now - self._since.setdefault(f"site {site}", now)
             silent = min(
                 (known[site]["silent"] for known in heard if site in known), default=unheard
             )
             ended = any(known[site]["ended"] for known in heard if site in known)
-            if silent > patience and not ended:
+            if silent > patience and awaited and not ended:
                 state: State = "red" if synchronous else "yellow"
                 yield state, f"site {site} has been silent for {silent:.0f} s"
+
+    def _neighbours(self, statuses: Sequence[Status], nows: Sequence[Now]) -> Found:
+        """Watch the edges in asynchronous time, where a node speaks even if it has no samples."""
+        exchange, here = self.job.exchange, frozenset(self.job.hosted)
+        if exchange.mode == "synchronous" or any(status.get("draining") for status in statuses):
+            return
+        # Of the exchanges of an idle node, only every so many-th is spoken.
+        spoken = exchange.idle_every * exchange.every
+        patience = max(STUCK_AFTER, 2 * exchange.stale_after, 4 * spoken)
+        ages = {status["process"]: status.get("seconds", 0.0) for status in statuses}
+        silent = [
+            (age, edge)
+            for told in nows
+            for edge, age in _ages(told, ages.get(told.process, 0.0))
+            if age > patience and edge.sender in here
+        ]
+        if silent:
+            age, edge = max(silent, key=lambda one: one[0])
+            more = f", and {len(silent) - 1:,} edges more are silent" if len(silent) > 1 else ""
+            who = f"node {edge.receiver!r} has not heard {edge.sender!r}"
+            yield "yellow", f"{who} for {age:.0f} s{more}"
 
     def _refusals(self, statuses: Sequence[Status], now: float) -> Found:
         totals = (
@@ -129,8 +200,11 @@ class Health:
             sum(status.get("dead", 0) for status in statuses),
             sum(sum(status.get("refused", {}).values()) for status in statuses),
         )
-        self._counts = [*(c for c in self._counts if now - c[0] < _WINDOW), (now, *totals)]
-        samples, dead, refused = (b - a for a, b in zip(self._counts[0][1:], totals, strict=True))
+        kept = [known for known in self._counts if now - known[0] < _REFUSED_OVER]
+        self._counts = [*kept, (now, *totals)]
+        lately = next(known for known in self._counts if now - known[0] < _DEAD_OVER)
+        samples, dead = totals[0] - lately[1], totals[1] - lately[2]
+        refused = totals[2] - self._counts[0][3]
         if refused > 0:
             # A synchronous node waits for ever for a neighbour whose messages it refuses.
             state: State = "red" if self.job.exchange.mode == "synchronous" else "yellow"
@@ -149,12 +223,17 @@ class Health:
             yield state, f"{dead:,} of {dead + samples:,} records became dead letters just now"
 
     def _nodes(self, statuses: Sequence[Status], now: float) -> Found:
-        nodes = sorted({node for status in statuses for node in status.get("diverging", ())})
+        lost = {node for status in statuses for node in status.get("diverged", ())}
+        if lost:
+            have = "node {} has" if len(lost) == 1 else "nodes {} have"
+            yield "red", f"{have.format(_named(lost))} diverged: parameters that are not finite"
+        nodes = {node for status in statuses for node in status.get("diverging", ())} - lost
         if nodes:
-            more = f" and {len(nodes) - _NAMED:,} more" if len(nodes) > _NAMED else ""
-            named = ", ".join(map(repr, nodes[:_NAMED])) + more
             are = "node {} diverges" if len(nodes) == 1 else "nodes {} diverge"
-            yield "yellow", f"{are.format(named)}; damped"
+            options = self.job.learner.options
+            damped = options.get("damped")
+            kept = not options.get("literal") if damped is None else damped
+            yield "yellow", f"{are.format(_named(nodes))}; {'damped' if kept else 'not damped'}"
 
     def _stood(self, name: str, offset: int, now: float) -> float:
         before, since = self._places.get(name, (None, now))
@@ -168,6 +247,23 @@ class Health:
             self._since.pop(key, None)
             return False
         return now - self._since.setdefault(key, now) >= WRONG_AFTER
+
+
+def _ages(told: Now, seconds: float) -> Iterator[tuple[EdgeNow, float]]:
+    """Give how long edges of a process have been silent, once it has run for long."""
+    for edge in told.edges if seconds > STARTED_AFTER else ():
+        yield edge, seconds if edge.age < 0 else edge.age
+
+
+def _named(nodes: set[str]) -> str:
+    more = f" and {len(nodes) - _NAMED:,} more" if len(nodes) > _NAMED else ""
+    return ", ".join(map(repr, sorted(nodes)[:_NAMED])) + more
+
+
+def _has_started(status: Status) -> bool:
+    """Tell whether a process has run for long, or has used its kernels already."""
+    used = status.get("learned", 0) > 0 and status.get("messages", 0) > 0
+    return bool(used or status.get("seconds", 1e9) > STARTED_AFTER)
 
 
 def _merged(statuses: Sequence[Status], key: str) -> dict[str, dict[str, Any]]:

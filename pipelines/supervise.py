@@ -22,6 +22,7 @@ from typing import Any, Self
 __all__ = [
     "BAD_INPUT",
     "STOPPED",
+    "Interlude",
     "Outcome",
     "Signals",
     "exit_with_parent",
@@ -54,6 +55,23 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Interlude:
+    """What a job is stopped for in its midst, to go on afterwards.
+
+    Attributes
+    ----------
+    due : tells, often asked, whether there is something to be done
+    act : does it, while no process runs; tells whether the job is to go on
+    """
+
+    due: Callable[[], bool]
+    act: Callable[[], bool]
+
+
+_NONE = Interlude(lambda: False, lambda: False)
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to start, and where each process prints."""
 
@@ -64,6 +82,7 @@ class Plan:
     grace: float
     watch: Callable[[], None]
     say: Callable[[str], None]
+    due: Callable[[], bool]
 
 
 def supervise(
@@ -75,9 +94,11 @@ def supervise(
     module: str = "pipelines.worker",
     watch: Callable[[], None] = lambda: None,
     say: Callable[[str], None] = lambda text: None,
+    lost: Callable[[str], None] = lambda reason: None,
     grace: float = 3.0,
     pause: float = 1.0,
     signals: "Signals | None" = None,
+    interlude: Interlude | None = None,
 ) -> Outcome:
     """Run a job's processes to their common end. To be called from the main thread.
 
@@ -93,24 +114,31 @@ def supervise(
     module : module that a process runs
     watch : called often while the processes run
     say : told the reason of each restart, and that a signal was heard
+    lost : told why processes are started again, before they are
     grace : seconds the other processes have to end by themselves when one died
     pause : seconds before a restart
     signals : counts signals already; those of the caller, or of this call alone
+    interlude : when due, the processes are drained as by a signal, and started again after it
     """
-    plan = Plan(job_file, processes, module, log, grace, watch, say)
+    plan = Plan(job_file, processes, module, log, grace, watch, say, (interlude or _NONE).due)
     with ExitStack() as held:
         heard = held.enter_context(Signals()) if signals is None else signals
         held.enter_context(heard.polled())
-        for attempt in range(restarts + 1):
-            outcome = _run_once(plan, heard, attempt)
+        attempt = starts = 0
+        while True:
+            outcome = _run_once(plan, heard, starts)
+            starts += 1
+            if outcome == Outcome(0) and (interlude or _NONE).act():
+                continue
             if attempt == restarts or heard.count or outcome.code not in (CRASH, LOST):
                 return outcome
+            attempt += 1
+            lost(outcome.reason)
             say(
                 f"{outcome.reason}; restarting {'all processes' if processes > 1 else 'it'} "
-                f"from the last snapshot ({attempt + 1} of {restarts})"
+                f"from the last snapshot ({attempt} of {restarts})"
             )
             time.sleep(pause)
-    raise AssertionError("a job ends in its last attempt")
 
 
 def exit_with_parent() -> None:
@@ -173,17 +201,17 @@ class Signals:
             raise KeyboardInterrupt
 
 
-def _run_once(plan: Plan, signals: Signals, attempt: int) -> Outcome:
+def _run_once(plan: Plan, signals: Signals, starts: int) -> Outcome:
     if signals.count:  # heard before anything was started
         return Outcome(0, signalled=True)
-    children = _start(plan, attempt)
+    children = _start(plan, starts)
     try:
         return _wait(plan, signals, children)
     finally:
         _kill(children)
 
 
-def _start(plan: Plan, attempt: int) -> list[subprocess.Popen[bytes]]:
+def _start(plan: Plan, starts: int) -> list[subprocess.Popen[bytes]]:
     addresses = [f"localhost:{port}" for port in free_ports(plan.processes)]
     environment = {**_KEEP_MEMORY, **os.environ, _SUPERVISED: "1", "PYTHONUNBUFFERED": "1"}
     environment.update({f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD})
@@ -192,7 +220,7 @@ def _start(plan: Plan, attempt: int) -> list[subprocess.Popen[bytes]]:
         command = [sys.executable, "-m", plan.module, str(plan.job_file), "--process", str(process)]
         if plan.processes > 1:
             command += ["--addresses", ";".join(addresses)]
-        with plan.log(process).open("ab" if attempt else "wb") as output:
+        with plan.log(process).open("ab" if starts else "wb") as output:
             children.append(
                 # Its own session: a terminal's Ctrl-C reaches the supervisor alone, who passes
                 # it on once.
@@ -210,25 +238,28 @@ def _start(plan: Plan, attempt: int) -> list[subprocess.Popen[bytes]]:
 
 def _wait(plan: Plan, signals: Signals, children: Sequence[subprocess.Popen[bytes]]) -> Outcome:
     failed: dict[int, int] = {}
-    passed_on, deadline = False, float("inf")
+    drained = passed_on = False
+    deadline = float("inf")
     while True:
         if signals.count > 1:
             return Outcome(KILLED, "killed by a second signal", signalled=True)
         if signals.count and not passed_on:
             passed_on = True
-            _send(children, signal.SIGTERM)
             plan.say(_DRAINING)
+        if not drained and (passed_on or plan.due()):
+            drained = True
+            _send(children, signal.SIGTERM)
         codes = [child.poll() for child in children]
         failed.update({i: c for i, c in enumerate(codes) if c and i not in failed})
         if None not in codes or time.monotonic() > deadline:
-            return _judge(failed, len(children), bool(signals.count))
+            return _judge(failed, len(children), drained, bool(signals.count))
         if failed and deadline == float("inf"):
             deadline = time.monotonic() + plan.grace
         plan.watch()
         time.sleep(_POLL)
 
 
-def _judge(failed: dict[int, int], processes: int, signalled: bool) -> Outcome:
+def _judge(failed: dict[int, int], processes: int, drained: bool, signalled: bool) -> Outcome:
     """Find the cause among processes that failed: the others ended because of it."""
     if not failed:
         return Outcome(0, signalled=signalled)
@@ -236,9 +267,9 @@ def _judge(failed: dict[int, int], processes: int, signalled: bool) -> Outcome:
         for process, code in failed.items():
             if code == wanted:
                 return Outcome(code, f"process {process} was stopped by {text}", signalled)
-    if signalled and -signal.SIGTERM in failed.values():
+    if drained and -signal.SIGTERM in failed.values():
         # A process that had not begun yet ends at once, and the others lose their peer.
-        return Outcome(0, signalled=True)
+        return Outcome(0, signalled=signalled)
     process, code = min(failed.items(), key=lambda item: item[1] > 0)
     return Outcome(LOST if processes > 1 else CRASH, _death(process, code), signalled)
 

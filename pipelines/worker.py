@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-import traceback
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from threading import Event, Thread
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 CRASH, WRONG_USE, BAD_INPUT, STOPPED, KILLED = 1, 2, 3, 5, 130
+log = logging.getLogger("anabranch.run")
 
 
 def main() -> None:
@@ -41,11 +42,12 @@ def main() -> None:
     os.environ.pop("BYTEWAX_DATAFLOW_API_ENABLED", None)
     from anabranch.errors import ConfigurationError
 
-    try:
-        sys.exit(run_process(args.job, args.process, args.addresses))
-    except ConfigurationError as error:
-        print(error, file=sys.stderr)
-        sys.exit(WRONG_USE)
+    with ExitStack() as held:
+        try:
+            sys.exit(run_process(args.job, args.process, args.addresses, held))
+        except ConfigurationError as error:
+            log.critical(str(error))
+            sys.exit(WRONG_USE)
 
 
 def _arguments() -> argparse.Namespace:
@@ -56,14 +58,25 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run_process(job_file: Path, process: int, addresses: str | None) -> int:
-    """Run one process of a job to its end and give its exit code."""
+def run_process(job_file: Path, process: int, addresses: str | None, held: ExitStack) -> int:
+    """Run one process of a job to its end and give its exit code.
+
+    Parameters
+    ----------
+    held : keeps the log until the caller has logged how the process ends
+    """
     from pipelines.config import from_json
     from pipelines.flow import build_flow
+    from pipelines.logs import logged, write_to_stderr
     from pipelines.run_dir import RunDirectory
     from pipelines.status import write_status
 
     job = from_json(job_file.read_bytes())
+    held.enter_context(logged(job.logs, write_to_stderr, process=process))
+    log.info(
+        "process %d of %d begins: %s, %s",
+        process, job.parallel.processes, job.learner.kind, job.exchange.mode,
+    )  # fmt: skip
     built = build_flow(job, process)
     _drain_on_signals(built)
     done, begin = Event(), time.monotonic()
@@ -75,26 +88,41 @@ def run_process(job_file: Path, process: int, addresses: str | None) -> int:
     try:
         _run(built.flow, job, process, addresses)
     except BaseException as error:  # the engine's panics are no Exception; the log has it all
-        traceback.print_exc()
         failure = error
     done.set()
     status.join()
-    return _exit_code(failure, built)
+    code = _exit_code(failure, built)
+    if not isinstance(failure, Exception | None):
+        # What a panic left of the engine's threads would abort an orderly exit, and hide its code.
+        held.close()
+        os._exit(code)
+    return code
 
 
 def _exit_code(failure: BaseException | None, built: "Built") -> int:
-    code = CRASH if failure else 0
-    if failure and built.gauges.failure:
-        print(f"StoppedError: {built.gauges.failure}", file=sys.stderr)
-        code = STOPPED
+    """Tell how the process ends, and give its code."""
+    stopped = built.gauges.failure if failure else None
+    known = built.hub.bad_input or stopped
+    if failure:
+        level = logging.INFO if known else logging.CRITICAL
+        log.log(level, "the dataflow failed: %s", _cause(failure), exc_info=failure)
+    if stopped:
+        log.critical("StoppedError: %s", stopped)
     if built.hub.bad_input:
-        print(f"BadInputError: {built.hub.bad_input}", file=sys.stderr)
-        code = BAD_INPUT
-    if not isinstance(failure, Exception | None):
-        # What a panic left of the engine's threads would abort an orderly exit, and hide its code.
-        sys.stderr.flush()
-        os._exit(code)
-    return code
+        log.critical("BadInputError: %s", built.hub.bad_input)
+        return BAD_INPUT
+    if failure:
+        return STOPPED if stopped else CRASH
+    how = "drained" if built.hub.drain.is_set() else "done"
+    log.info("%s, %d samples learned since the start", how, built.hub.rows)
+    return 0
+
+
+def _cause(failure: BaseException) -> str:
+    """Give the innermost error: the engine wraps what a step raises."""
+    while failure.__cause__ is not None:
+        failure = failure.__cause__
+    return f"{type(failure).__name__}: {failure}"
 
 
 def _run(flow: "Dataflow", job: "Job", process: int, addresses: str | None) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from pipelines.config import Job, build_job
 from pipelines.health import Health, Verdict
+from pipelines.live.records import EdgeNow, Now
 
 Status = dict[str, Any]
 BEGIN = 1e9
@@ -138,3 +139,101 @@ def test_nodes_that_diverge_are_named_until_they_no_longer_do(
     first, after = judged(health, range(2), lambda s: {"diverging": [] if s else nodes})
     assert first == Verdict("yellow", (reason,))
     assert after == Verdict("green")
+
+
+def test_the_literal_algorithm_is_not_damped() -> None:
+    source, learner = {"kind": "labelled", "rows": 100}, {"kind": "doml", "literal": True}
+    literal = build_job({"source": source, "learner": learner})
+    (verdict,) = judged(Health(literal), range(1), lambda s: {"diverging": ["n03"]})
+    assert verdict == Verdict("yellow", ("node 'n03' diverges; not damped",))
+
+
+def test_a_node_whose_parameters_are_not_finite_is_red_and_no_longer_damped() -> None:
+    told = {"diverged": ["n03"], "diverging": ["n03", "n04"]}
+    first, after = judged(Health(job()), range(2), lambda s: {} if s else told)
+    assert first.state == "red"
+    assert first.reasons == (
+        "node 'n03' has diverged: parameters that are not finite",
+        "node 'n04' diverges; damped",
+    )
+    assert after == Verdict("green")
+
+
+def restarted(health: Health, *, planned: bool = False, **parts: Any) -> list[Verdict]:
+    """Judge before and after a start 5 s after the loss; what it has learned comes at 10 s."""
+    health.lost("process 0 was killed by SIGKILL", BEGIN, planned=planned)
+    found = []
+    for second in range(15):
+        known = status(BEGIN - 1) if second < 5 else status(BEGIN + second, started=BEGIN + 5)
+        found.append(health.judge([{**known, **(parts if second >= 10 else {})}], BEGIN + second))
+    return found
+
+
+@pytest.mark.parametrize("parts", [{"learned": 1}, {"messages": 3}, part(7, 0)])
+def test_a_process_that_died_is_red_until_progress_is_made_again(parts: Status) -> None:
+    verdicts = restarted(Health(job()), **parts)
+    assert [verdict.state for verdict in verdicts] == ["red"] * 10 + ["green"] * 5
+    assert verdicts[0].reasons == (
+        "process 0 was killed by SIGKILL; started again, and no progress yet",
+    )
+
+
+def test_samples_learned_before_the_loss_are_no_progress() -> None:
+    health = Health(job())
+    health.lost("process 0 was killed by SIGKILL", BEGIN)
+    before = status(BEGIN - 1, started=BEGIN - 60, learned=100, messages=9)
+    assert health.judge([before], BEGIN + 1).state == "red"
+
+
+def test_a_restart_that_was_planned_is_yellow_and_its_old_processes_are_not_missed() -> None:
+    states = [v.state for v in restarted(Health(job()), planned=True, learned=1)]
+    assert states == ["yellow"] * 10 + ["green"] * 5
+    late = Health(job())
+    late.lost("the network changes", BEGIN, planned=True)
+    assert late.judge([status(BEGIN - 1)], BEGIN + 60).state == "yellow"
+    assert late.judge([status(BEGIN - 1)], BEGIN + 120).state == "red"
+
+
+def test_processes_that_never_start_are_yellow_and_then_red() -> None:
+    health = Health(job())
+    states = [health.judge([], BEGIN + second).state for second in (0, 60, 120)]
+    assert states == ["yellow", "yellow", "red"]
+
+
+def test_a_silent_site_is_no_fault_while_nobody_waits_for_it() -> None:
+    """In synchronous time nobody speaks when no node has samples."""
+    health = Health(job(mode="synchronous", transport="kafka"))
+    silent = {"sites": {"west": {"silent": 40.0, "ended": False}}}
+    idle, awaited = judged(health, range(2), lambda s: silent | {"waiting": s})
+    assert (idle.state, awaited.state) == ("green", "red")
+
+
+def test_kernels_that_were_used_are_compiled() -> None:
+    busy = {"seconds": 10, "learned": 5, "messages": 5}
+    verdicts = judged(Health(job()), range(0, 31, 5), lambda s: part(7, 10) | busy)
+    assert verdicts[-1].state == "red"
+
+
+def heard(ages: dict[tuple[str, str], float]) -> Now:
+    return Now(0, BEGIN, edges=[EdgeNow(*pair, age, 1, 1) for pair, age in ages.items()])
+
+
+def test_a_neighbour_that_is_silent_is_named_in_asynchronous_time() -> None:
+    known = [status(BEGIN, seconds=200.0)]
+    lively = heard({("p", "q"): 19.0, ("q", "p"): 1.0})
+    one, never = heard({("p", "q"): 25.0, ("q", "p"): 1.0}), heard({("p", "q"): -1.0})
+    health = Health(job())
+    assert health.judge(known, BEGIN, [lively]) == Verdict("green")
+    found = health.judge(known, BEGIN, [one])
+    assert found == Verdict("yellow", ("node 'q' has not heard 'p' for 25 s",))
+    assert health.judge(known, BEGIN, [never]).reasons == ("node 'q' has not heard 'p' for 200 s",)
+    assert health.judge([status(BEGIN, seconds=20.0)], BEGIN, [never]) == Verdict("green")
+    assert Health(job(mode="synchronous")).judge(known, BEGIN, [one]) == Verdict("green")
+
+
+def test_a_source_without_a_lag_that_stands_still_is_yellow() -> None:
+    health = Health(build_job({"source": {"kind": "nonlinear", "rows": 100}}))
+    stuck = judged(health, range(0, 70, 5), lambda s: {"round": [4, 5]})
+    assert (stuck[0].state, stuck[-2].state, stuck[-1].state) == ("green", "green", "yellow")
+    assert stuck[-1].reasons == ("no sample was learned and no round done for 65 s",)
+    assert judged(health, range(70, 71), lambda s: {"round": [5, 5]})[-1] == Verdict("green")
