@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from operators.hub import Hub
 
-__all__ = ["Gauges", "Output", "Partitions", "resident_memory"]
+__all__ = ["Gauges", "Output", "Partitions", "open_files", "resident_memory"]
 
 
 class Partitions(Protocol):
@@ -72,6 +72,8 @@ class Gauges:
             "rate": self._rate(now),
             "draining": self.hub.drain.is_set(),
             "memory": resident_memory(),
+            "files": open_files(),
+            **self._progress(),
             "partitions": {k: v for read in self.partitions for k, v in read.rows().items()},
             "notices": [notice for read in self.partitions for notice in read.notices],
             "outputs": {
@@ -79,6 +81,9 @@ class Gauges:
                 for out in self.outputs
             },
             "refused": dict(self.hub.refused),
+            "reasons": dict(self.hub.reasons),
+            "drift": dict(self.hub.drift),
+            "alarms": self.hub.alarms,
             **_measures(dict(self.hub.measures)),
             "sites": {
                 site: {"silent": now - heard.at, "round": heard.round, "ended": heard.ended}
@@ -96,6 +101,20 @@ class Gauges:
         """Why a source or an output cannot go on, for good."""
         failures = (self.hub.failure, *(out.failure for out in self.outputs))
         return next((failure for failure in failures if failure), None)
+
+    def _progress(self) -> dict[str, Any]:
+        """Give the lowest and the highest round here, and what was sent since the start."""
+        nodes = dict(self.hub.nodes)
+        rounds = [node.round for node in nodes.values()]
+        silent = sorted(name for name, node in nodes.items() if node.core.silent)
+        messages, size = self.hub.sent_before
+        return {
+            "rounds": [min(rounds), max(rounds)] if rounds else None,
+            "messages": sum(node.core.messages for node in nodes.values()) - messages,
+            "bytes": sum(node.core.bytes for node in nodes.values()) - size,
+            "waiting": sum(node.waiting for node in nodes.values()),
+            "diverged": silent,
+        }
 
     def _rate(self, now: float) -> float:
         """Samples a second over the last ten seconds or so."""
@@ -126,3 +145,11 @@ def resident_memory() -> int:
     except (OSError, IndexError, ValueError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def open_files() -> int:
+    """Give how many files, sockets included, this process has open; 0 where nobody tells."""
+    try:
+        return len(os.listdir("/proc/self/fd")) - 1  # the listing itself is one
+    except OSError:
+        return 0

@@ -100,7 +100,7 @@ class Stack:
             ),
             encoding="utf-8",
         )
-        format_storage([config])
+        format_storage(config)
         return Process(java("kafka.Kafka", str(config)), self.folder / "kafka.log")
 
     def broker_answers(self) -> bool:
