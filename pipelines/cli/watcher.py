@@ -1,5 +1,6 @@
-"""Keeps an eye on a running job: says what changes, and answers /health and /metrics."""
+"""Keeps an eye on a running job: says what changes, and answers at its HTTP port."""
 
+import logging
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -9,11 +10,15 @@ from typing import Any
 from anabranch.errors import ConfigurationError
 from pipelines.config import Job
 from pipelines.health import Health, Verdict
+from pipelines.live.records import Now, read_now
 from pipelines.run_dir import RunDirectory
 
 __all__ = ["Watcher", "parse_address"]
 
 _EVERY = 1.0
+_LEVELS = {"green": logging.INFO, "yellow": logging.WARNING, "red": logging.ERROR}
+_health_log = logging.getLogger("anabranch.health")
+_source_log = logging.getLogger("anabranch.source")
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -38,6 +43,11 @@ def _gist(reason: str) -> str:
     return re.sub(r"[\d,.]+", "", reason)
 
 
+def _tell(verdict: Verdict) -> None:
+    text = "; ".join((f"health is {verdict.state}", *verdict.reasons))
+    _health_log.log(_LEVELS[verdict.state], text)
+
+
 class Watcher:
     """Judge a job every second while it runs.
 
@@ -45,16 +55,21 @@ class Watcher:
     ----------
     job : what is run
     run_dir : where its processes write how they are
-    say : told each notice once, and every change of health with its reasons
+    say : told where the job is to be seen
+
+    Notes
+    -----
+    Each notice is logged once, and every change of health with its reasons.
     """
 
     def __init__(self, job: Job, run_dir: RunDirectory, say: Callable[[str], None]) -> None:
-        self._run_dir, self._say = run_dir, say
+        self._job, self._run_dir, self._say = job, run_dir, say
         self._health = Health(job)
         self._verdict = Verdict("green")
         self._said: tuple[str, ...] = (self._verdict.state,)
         self._told: set[str] = set()
         self._next = 0.0
+        self._look: Callable[[list[dict[str, Any]], Verdict], None] = lambda *_: None
 
     def update(self) -> None:
         """Look at the processes if it is time; may be called often."""
@@ -62,11 +77,19 @@ class Watcher:
             return
         self._next = time.monotonic() + _EVERY
         statuses = self.tell_notices()
-        self._verdict = self._health.judge(statuses, time.time())
+        self._verdict = self._health.judge(statuses, time.time(), self._edges())
         gist = self._verdict.state, *map(_gist, self._verdict.reasons)
         if statuses and gist != self._said:
             self._said = gist
-            self._say("; ".join((f"health is {self._verdict.state}", *self._verdict.reasons)))
+            _tell(self._verdict)
+        self._look(statuses, self._verdict)
+
+    def _edges(self) -> list[Now]:
+        """Read what the processes' nodes heard, where health asks for it."""
+        if self._job.exchange.mode == "synchronous":
+            return []
+        files = map(self._run_dir.now_of, range(self._job.parallel.processes))
+        return [now for now in map(read_now, files) if now is not None]
 
     def tell_notices(self) -> list[dict[str, Any]]:
         """Say the notices that were not said yet; give the processes' statuses."""
@@ -74,8 +97,14 @@ class Watcher:
         for notice in (notice for status in statuses for notice in status.get("notices", ())):
             if notice not in self._told:
                 self._told.add(notice)
-                self._say(notice)
+                _source_log.warning(notice)
         return statuses
+
+    def lost(self, reason: str, *, planned: bool = False) -> None:
+        """Take note that all processes are started again, and why; to be called before they are."""
+        self._health.lost(reason, time.time(), planned=planned)
+        self._next = 0.0
+        self.update()
 
     @property
     def verdict(self) -> Verdict:
@@ -95,9 +124,18 @@ class Watcher:
             yield
             return
         from pipelines.http import serve
-        from pipelines.metrics import JobCollector
+        from pipelines.live.job import LiveJob
+        from pipelines.live.pages import LivePages
+        from pipelines.metrics import JobCollector, JobFiles
 
-        collector = JobCollector(self._run_dir.read_statuses, lambda: self._verdict.state)
-        with serve(address, collector, lambda: self._verdict) as port:
-            self._say(f"health and metrics: http://{address[0]}:{port}/health and /metrics")
-            yield
+        files = JobFiles(self._job, self._run_dir, lambda: self._verdict.state)
+        collector = JobCollector(self._job, files.read)
+        live = LiveJob(self._job, self._run_dir)
+        pages = LivePages(self._job, live, f"{time.time_ns():x}")
+        with serve(address, collector, lambda: self._verdict, pages) as port:
+            self._say(f"live page: http://{address[0]}:{port}/ (also /health and /metrics)")
+            self._look = live.update
+            try:
+                yield
+            finally:
+                live.close()

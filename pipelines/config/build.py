@@ -7,9 +7,9 @@ from pipelines.config.edges import read_edges
 from pipelines.config.sections import Network, Source
 
 if TYPE_CHECKING:
-    from anabranch.network import Weights
+    from anabranch.network import Graph, Weights
 
-__all__ = ["Stream", "build_stream", "build_weights"]
+__all__ = ["Stream", "build_job_graph", "build_stream", "build_weights"]
 
 
 class Stream(Protocol):
@@ -51,6 +51,7 @@ def build_stream(source: Source) -> Stream:
             "period": source.drift_every,
             "ramp": source.drift_over,
             "shift": source.drift_shift,
+            "sites": source.drift_sites,
         }
     return make_stream(source.kind, **options)
 
@@ -63,10 +64,23 @@ def build_weights(network: Network) -> "Weights":
     ConfigurationError, NetworkError
         The graph cannot be built, is not connected, or does not lead to consensus.
     """
-    from anabranch.network import build_graph, combination_weights
+    from anabranch.network import combination_weights
+
+    return combination_weights(build_job_graph(network), network.weights)
+
+
+def build_job_graph(network: Network) -> "Graph":
+    """Build the graph of a job.
+
+    Raises
+    ------
+    ConfigurationError, NetworkError
+        It cannot be built, or is not connected.
+    """
+    from anabranch.network import build_graph
 
     edges = None if network.edges is None else read_edges(network.edges)
-    graph = build_graph(
+    return build_graph(
         network.graph,
         # The order given matters to a star, a ring and a path.
         network.nodes if isinstance(network.nodes, tuple) else network.names,
@@ -75,4 +89,3 @@ def build_weights(network: Network) -> "Weights":
         seed=network.seed,
         edges=edges,
     )
-    return combination_weights(graph, network.weights)

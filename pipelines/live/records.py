@@ -9,14 +9,14 @@ __all__ = ["EdgeNow", "Letter", "NodeNow", "Now", "read_now"]
 
 
 class NodeNow(Struct, frozen=True, array_like=True):
-    """A node as of its newest report.
+    """A node as it is; its scores and measures are those of its newest report.
 
     Attributes
     ----------
     round, samples, messages, bytes : so far
     window : scores of its newest samples, by metric; empty before there are any
     measures : what its learner tells of itself
-    heard : seconds since its process heard this report
+    heard : seconds since its process heard this report; -1 before there is one
     """
 
     round: int
@@ -25,7 +25,7 @@ class NodeNow(Struct, frozen=True, array_like=True):
     bytes: int
     window: dict[str, float]
     measures: dict[str, float] = {}
-    heard: float = 0.0
+    heard: float = -1.0
 
 
 class EdgeNow(Struct, frozen=True, array_like=True):

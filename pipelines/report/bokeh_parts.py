@@ -17,18 +17,24 @@ class Chart:
     Attributes
     ----------
     inks : glyph id -> CSS variable of its colour; axes are coloured by kind
+    outlines : glyph id -> CSS variable of the colour of its line alone
+    sources : what a live page changes: a name -> id
     switched : ids of glyphs whose y (or ys) is the chosen metric
     axis : id of the axis whose label names the chosen metric
     ranges : "scope.metric" -> lowest and highest value of the y axis where that is chosen
     frame : ids of axes and grids
+    square : whether it is no higher than its place is wide
     """
 
     target: str
     figure: Any
     inks: dict[str, str] = field(default_factory=dict)
+    outlines: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
     switched: list[str] = field(default_factory=list)
     axis: str = ""
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
+    square: bool = False
 
     def spec(self) -> dict[str, Any]:
         """Give everything as JSON values."""
@@ -39,10 +45,13 @@ class Chart:
             "target": self.target,
             "item": json_item(figure),
             "inks": self.inks,
+            "outlines": self.outlines,
+            "sources": self.sources,
             "switched": self.switched,
             "axis": self.axis,
             "range": figure.y_range.id,
             "ranges": self.ranges,
+            "square": self.square,
             "axes": [axis.id for axis in figure.axis],
             "grids": [grid.id for grid in figure.grid],
         }
@@ -76,7 +85,7 @@ def empty_figure(
     label: str,
     title: str,
     kind: Literal["linear", "log"] = "linear",
-    across: Literal["linear", "log"] = "linear",
+    across: Literal["linear", "log", "datetime"] = "linear",
 ) -> Any:
     """Make a figure against samples, as wide as its place, without colours of its own.
 
@@ -103,7 +112,10 @@ def empty_figure(
     )
     made.toolbar.logo = None
     made.toolbar.autohide = True
-    made.xaxis.formatter = NumeralTickFormatter(format="0.[0]a")
+    if across == "datetime":
+        made.xaxis.axis_label = "time of day"
+    else:
+        made.xaxis.formatter = NumeralTickFormatter(format="0.[0]a")
     made.xaxis.ticker.desired_num_ticks = 5
     made.axis.axis_label_text_font_style = "normal"
     made.axis.minor_tick_line_color = None

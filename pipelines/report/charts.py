@@ -8,6 +8,7 @@ import numpy as np
 
 from pipelines.report.bokeh_parts import Chart, empty_figure
 from pipelines.report.choose import thin
+from pipelines.report.drift import mark_drift
 from pipelines.report.markup import byte_unit
 from pipelines.report.rows import SCOPES, Row
 from pipelines.report.runs import Run
@@ -58,6 +59,8 @@ def run_chart(run: Run, target: str) -> Chart | None:
         drawn.append(_draw_line(chart, rows, style.name, style.ink, style.dash, pairs))
     _fit(chart, drawn)
     _hover(chart)
+    if run.drifts:
+        mark_drift(chart, run.drifts, Clock(run.network.get(run.main, [])).at)
     return chart
 
 

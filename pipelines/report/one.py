@@ -3,10 +3,12 @@
 from pipelines.report.bokeh_parts import Chart
 from pipelines.report.charts import DASHES, QUANTITIES, Lines, Pairs, quantity_chart, run_chart
 from pipelines.report.choose import EACH_END
+from pipelines.report.drift import drift_table
 from pipelines.report.facts import dead_letters, figures, key_values
 from pipelines.report.labels import labels_part
 from pipelines.report.markup import chart_place, legend, text
 from pipelines.report.measures import measures_part
+from pipelines.report.network_part import network_part
 from pipelines.report.page import section
 from pipelines.report.rows import LEARNERS, SCOPES
 from pipelines.report.runs import Run
@@ -30,7 +32,9 @@ def run_body(run: Run) -> tuple[str, list[Chart]]:
     small, more = small_charts(lines)
     told, curves = measures_part(run)
     body += section("Exchange", small) + section("Convergence", told)
-    return figures(run) + body + run_tables(run), charts + more + curves
+    drawn, pictures = network_part(run)
+    body += section("Network", drawn)
+    return figures(run) + body + run_tables(run), charts + more + curves + pictures
 
 
 def _scores(run: Run) -> str:
@@ -44,6 +48,9 @@ def _curves(run: Run) -> str:
     entries = [(style.name, style.ink, style.dash) for style in styles(run).values()]
     caption = "Scores of predictions made before learning; every curve stands at the number of "
     caption += "samples that the network had seen. "
+    if run.drifts:
+        entries.append(("Drift", "--drift", "upright"))
+        caption += "Upright lines: a drift begins or spreads; dotted: it is over. "
     if run.curves:
         entries.append(("Nodes", "--node", "thin"))
         caption += _drawn(run)
@@ -100,6 +107,7 @@ def run_tables(run: Run) -> str:
         section("Confusion", confusion_table(run))
         + section("Labels", labels_part(run))
         + section("Nodes", folded)
+        + section("Drift", drift_table(run.drifts) if run.drifts else "")
         + section("Dead letters", dead_letters(run))
         + section("Configuration", job)
         + section("Environment", f"<details><summary>Versions</summary>{machine}</details>")

@@ -7,12 +7,14 @@ from importlib.resources import files
 from pipelines.report.bokeh_parts import Chart, script
 from pipelines.report.markup import text
 
-__all__ = ["page", "section"]
+__all__ = ["in_script", "page", "section"]
 
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:"
 )
+
+_SCRIPTS = ("charts.js", "report.js")
 
 
 def section(title: str, content: str) -> str:
@@ -26,7 +28,8 @@ def page(title: str, subtitle: str, body: str, charts: Sequence[Chart]) -> str:
     """Put the page together; its policy forbids every request to elsewhere."""
     folder = files("pipelines.report")
     css = folder.joinpath("report.css").read_text(encoding="utf-8")
-    js = folder.joinpath("report.js").read_text(encoding="utf-8")
+    parts = [folder.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS]
+    js = "\n".join(parts)
     specs = json.dumps([chart.spec() for chart in charts], allow_nan=False)
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -42,7 +45,7 @@ def page(title: str, subtitle: str, body: str, charts: Sequence[Chart]) -> str:
 <body>
 <header><p class="kicker">anabranch report</p><h1>{text(title)}</h1><p>{subtitle}</p></header>
 <main>{body}</main>
-<script id="charts" type="application/json">{_in_script(specs)}</script>
+<script id="charts" type="application/json">{in_script(specs)}</script>
 <script>{script()}</script>
 <script>{js}</script>
 </body>
@@ -50,6 +53,6 @@ def page(title: str, subtitle: str, body: str, charts: Sequence[Chart]) -> str:
 """
 
 
-def _in_script(content: str) -> str:
+def in_script(content: str) -> str:
     """Keep data from ending the script element it stands in."""
     return content.replace("<", "\\u003c").replace("\u2028", "\\u2028")

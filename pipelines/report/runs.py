@@ -10,6 +10,7 @@ import msgspec
 
 from anabranch.errors import ConfigurationError
 from pipelines.report.choose import Choice, choose_nodes
+from pipelines.report.drift import Drift, read_drift
 from pipelines.report.rows import LEARNERS, Row, metric_names
 
 __all__ = ["DeadLetters", "Run", "read_run"]
@@ -36,6 +37,7 @@ class Run:
     curves : node -> its rows, for the nodes that are drawn, of the main learner
     choice : which nodes are drawn
     damaged : lines of the scores that could not be read
+    drifts : the newest drifts found
     """
 
     path: Path
@@ -49,6 +51,7 @@ class Run:
     curves: dict[str, list[Row]] = field(default_factory=dict)
     choice: Choice = field(default_factory=Choice)
     damaged: int = 0
+    drifts: list[Drift] = field(default_factory=list)
 
     @property
     def main(self) -> str:
@@ -100,6 +103,7 @@ def read_run(path: Path) -> Run:
         DeadLetters(),
     )
     run.dead = _dead_letters(path / "dead_letters.jsonl", run.summary.get("dead_letters"))
+    run.drifts = read_drift(path / "drift.jsonl")
     _draw(run)
     return run
 

@@ -28,6 +28,11 @@ class Clock:
         at = bisect_right(self._rounds, row.round) - 1
         return float(self._samples[at] if at >= 0 else row.samples)
 
+    def at(self, round: int) -> float:
+        """Give the network's samples at a round, 0 before the first row."""
+        at = bisect_right(self._rounds, round) - 1
+        return float(self._samples[at]) if at >= 0 else 0.0
+
 
 def column(rows: Sequence[Row], read: Callable[[Row], float | None]) -> Array:
     """Read one number a row as float64, NaN where there is none."""

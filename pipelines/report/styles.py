@@ -1,11 +1,12 @@
 """How each learner of a run is called and drawn: the network, its companions, baselines."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from pipelines.report.rows import LEARNERS
 from pipelines.report.runs import Run
 
-__all__ = ["DASHES", "Style", "styles"]
+__all__ = ["DASHES", "Style", "named_styles", "styles"]
 
 DASHES = {"cooperative": "solid", "local": "dashed", "pooled": "dotdash"}
 _BASELINE_DASH = "dotted"
@@ -23,12 +24,17 @@ class Style:
 
 def styles(run: Run) -> dict[str, Style]:
     """Give the style of every learner of a run, in the order of the page's tables."""
+    return named_styles(run.network)
+
+
+def named_styles(learners: Collection[str]) -> dict[str, Style]:
+    """Give the style of every learner, by name, in the order of the page's tables."""
     known = {
         name: Style(LEARNERS[name], f"--{name}", DASHES[name])
         for name in LEARNERS
-        if name in run.network
+        if name in learners
     }
-    others = sorted(name for name in run.network if name not in LEARNERS)
+    others = sorted(name for name in learners if name not in LEARNERS)
     baselines = {
         name: Style(name, f"--baseline-{i % _BASELINE_COLOURS}", _BASELINE_DASH)
         for i, name in enumerate(others)

@@ -115,7 +115,7 @@ def write_run(
             row["node"] = rename
     job = {
         "job": {"name": name, "seed": seed},
-        "network": {"nodes": nodes, "graph": "random", "degree": 4},
+        "network": {"nodes": writer.names, "graph": "ring" if nodes > 2 else "path"},
         "learner": {"kind": "dsvor", "ranks": RANKS, "alpha": alpha, "gamma": None},
         "evaluation": {"window": 1000, "companions": [x for x in learners if x != "cooperative"]},
     }

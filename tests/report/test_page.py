@@ -139,7 +139,7 @@ def test_page_asks_nothing_from_elsewhere(tmp_path: Path, run: Path) -> None:
 def test_page_is_semantic_and_fit_for_phones_and_the_dark(tmp_path: Path, run: Path) -> None:
     page = report(tmp_path, run)
     assert page.count("table") == page.count("caption") > 4
-    assert page.count("figure") == page.count("figcaption") == 4
+    assert page.count("figure") == page.count("figcaption") == 5
     assert page.count("main") == page.count("h1") == 1
     assert all("scope" in attrs for tag, attrs in page.elements if tag == "th")
     assert page.elements[0] == ("html", {"lang": "en"})
@@ -158,7 +158,9 @@ def test_curves_can_be_switched_to_every_metric(tmp_path: Path, run: Path) -> No
     item = json.dumps(chart["item"])
     assert all(f'"{name}"' in item for name in offered)
     targets = {spec["target"] for spec in page.charts}
-    assert targets == {f"chart-{x}" for x in ("metric", "disagreement", "bytes", "messages")}
+    assert targets == {
+        f"chart-{x}" for x in ("metric", "disagreement", "bytes", "messages", "network")
+    }
     places = {a.get("id") for tag, a in page.elements if tag == "div"}
     assert targets <= places
 
