@@ -11,11 +11,12 @@ from anabranch.errors import ConfigurationError
 from anabranch.protocol import Array, freeze
 from anabranch.sparse import SparseRows, freeze_rows
 from anabranch.stream import Block, End
+from anabranch.synthetic import SITE
 from connectors.partition import PartState, TickPartition
 
 __all__ = ["STRIDE", "GeneratorSource", "Stream"]
 
-STRIDE = 1 << 40
+STRIDE = SITE
 """Positions of a stream that belong to one partition."""
 
 

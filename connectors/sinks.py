@@ -164,6 +164,21 @@ class _JsonLinesPartition(StatefulSinkPartition[X, int]):
         self._file.close()
 
 
+class _LeftPartition(StatefulSinkPartition[X, int | None]):
+    """A file that is no longer written; its length is remembered."""
+
+    def __init__(self, state: int | None) -> None:
+        self._state = state
+
+    @override
+    def write_batch(self, values: list[X]) -> None:
+        raise AssertionError("nothing goes to a file that was left")
+
+    @override
+    def snapshot(self) -> int | None:
+        return self._state
+
+
 @dataclass(frozen=True)
 class JsonLinesSink(FixedPartitionedSink[X, int], Generic[X]):
     """Writes (key, item) pairs to one file; resuming cuts it to where the snapshot was.
@@ -175,6 +190,7 @@ class JsonLinesSink(FixedPartitionedSink[X, int], Generic[X]):
     ----------
     path : the file; its folder is made if need be
     encode : makes an item zero or more whole lines of bytes
+    former : names of other files, by which snapshots may know what was written before
 
     Raises
     ------
@@ -187,6 +203,7 @@ class JsonLinesSink(FixedPartitionedSink[X, int], Generic[X]):
 
     path: str | Path
     encode: Callable[[X], bytes]
+    former: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if Path(self.path).is_dir():
@@ -194,14 +211,14 @@ class JsonLinesSink(FixedPartitionedSink[X, int], Generic[X]):
 
     @override
     def list_parts(self) -> list[str]:
-        return [Path(self.path).name]
+        return sorted({Path(self.path).name, *self.former})
 
     @override
     def part_fn(self, item_key: str) -> int:
-        return 0
+        return self.list_parts().index(Path(self.path).name) if self.former else 0
 
     @override
-    def build_part(
-        self, step_id: str, for_part: str, resume_state: int | None
-    ) -> _JsonLinesPartition[X]:
+    def build_part(self, step_id: str, for_part: str, resume_state: int | None) -> Any:
+        if for_part != Path(self.path).name:
+            return _LeftPartition[X](resume_state)
         return _JsonLinesPartition(Path(self.path), self.encode, resume_state)

@@ -7,26 +7,33 @@ from functools import partial
 from inspect import signature
 
 from bytewax.dataflow import Dataflow
+from msgspec.structs import replace
 
 from anabranch.exchange import Policy
 from anabranch.learners import LEARNERS, make
 from anabranch.learners.elastic_net_network import elastic_net_roles
+from anabranch.model_file import read
 from anabranch.network import Weights
 from anabranch.placement import Placement, PlacementRule
 from anabranch.protocol import Learner, NodeId
+from anabranch.warm_start import warm_started
 from operators.hub import Hub
 from operators.learn import learn_on_network, make_hub
 from operators.node_plan import LOCAL, POOLED, Lone, NodePlan
 from pipelines.config import Job, build_weights
 from pipelines.config.baselines import baselines
 from pipelines.config.learner import takes_labels
+from pipelines.drift import drift_rule
 from pipelines.gauges import Gauges
+from pipelines.models import model_name
+from pipelines.networks import Networks, networks_of
 from pipelines.outputs import Outputs
+from pipelines.run_dir import RunDirectory
 from pipelines.signal import window_plan
 from pipelines.sources import JobSource, build_source
 from pipelines.topics import open_topics
 
-__all__ = ["Built", "build_flow", "build_plan"]
+__all__ = ["Built", "build_flow", "build_plan", "fresh_learner"]
 
 
 @dataclass(frozen=True)
@@ -46,9 +53,12 @@ def build_flow(job: Job, process: int = 0) -> Built:
     ConfigurationError
         The source or the network cannot be used as configured.
     """
+    networks = networks_of(job, RunDirectory.of(job).networks)
+    if len(networks.eras) > 1:  # a record may be of any node that ever was
+        job = replace(job, network=replace(job.network, nodes=networks.nodes))
     topics = open_topics(job, process)
     source = build_source(job, topics)
-    plan = build_plan(job, source)
+    plan = build_plan(job, source, networks)
     hub = make_hub(
         plan.placement,
         process=process,
@@ -67,22 +77,28 @@ def build_flow(job: Job, process: int = 0) -> Built:
         link=topics.link(plan, source),
         windows=window_plan(job),
     )
-    Outputs(job, process, topics.sink).connect(source, out)
+    Outputs(job, process, topics.sink, hub).connect(source, out)
     return Built(flow, hub, topics.gauges(hub))
 
 
-def build_plan(job: Job, source: JobSource) -> NodePlan:
-    """Give the settings that all nodes of a job share."""
+def build_plan(job: Job, source: JobSource, networks: Networks | None = None) -> NodePlan:
+    """Give the settings that all nodes of a job share.
+
+    Parameters
+    ----------
+    networks : those that the job has had; the one that its file states unless given
+    """
     batch = job.job.kind == "batch"
     learner, exchange = job.learner, job.exchange
-    weights = build_weights(job.network)
+    weights = build_weights(job.network) if networks is None else networks.newest
+    eras = None if networks is None else networks.in_time
     warm_up = int(learner.options.get("warm_up", 0))
     own = Lone(partial(_make, job, source, _roles(job, weights)), LEARNERS[learner.kind].restore)
     return NodePlan(
         make=own.make,
         restore=own.restore,
         weights=weights,
-        placement=_placement(job, source),
+        placement=_placement(job, source, job.hosted if eras is None else weights.graph.nodes),
         task=LEARNERS[learner.kind].task,
         ranks=learner.ranks,
         features=source.width,
@@ -102,18 +118,27 @@ def build_plan(job: Job, source: JobSource) -> NodePlan:
         begins=source.begins,
         stale_after=timedelta(seconds=exchange.stale_after),
         idle_every=timedelta(seconds=exchange.idle_every),
+        eras=eras,
+        drift=drift_rule(job, len((weights if eras is None else eras.first).graph.nodes)),
     )
 
 
 def _make(job: Job, source: JobSource, roles: Mapping[NodeId, str], node: NodeId) -> Learner:
+    learner = fresh_learner(job, source, roles.get(node, "node") if roles else None)
+    model = RunDirectory.of(job).start / model_name(node)
+    return warm_started(learner, read(model).state) if model.exists() else learner
+
+
+def fresh_learner(job: Job, source: JobSource, role: str | None = None) -> Learner:
+    """Make a learner of a job's kind and settings that has learned nothing."""
     section, options = job.learner, dict(job.learner.options)
     # Random features are drawn by name, so that sites whose columns differ in order agree.
     if source.features and "names" in signature(LEARNERS[section.kind]).parameters:
         options["names"] = source.features
     if takes_labels(LEARNERS[section.kind]):
         options["labels"] = job.source.label_names
-    if roles:
-        options["role"] = roles.get(node, "node")
+    if role is not None:
+        options["role"] = role
     return make(section.kind, source.width, section.ranks, **options)
 
 
@@ -147,10 +172,10 @@ def _roles(job: Job, weights: Weights) -> Mapping[NodeId, str]:
     return elastic_net_roles(weights.graph, section.options["shape"])
 
 
-def _placement(job: Job, source: JobSource) -> Placement:
+def _placement(job: Job, source: JobSource, nodes: tuple[NodeId, ...]) -> Placement:
     named = job.source.node == "key" or job.source.node_name is not None
     rule: PlacementRule = "key" if named else job.source.node  # type: ignore[assignment]
-    return Placement(job.hosted, rule, source.partitions)
+    return Placement(nodes, rule, source.partitions)
 
 
 def _late(job: Job) -> tuple[int, int | None] | None:

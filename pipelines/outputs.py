@@ -9,9 +9,11 @@ from bytewax.dataflow import Stream
 
 from connectors import JsonLinesSink, encode_dead_letter, encode_plain, encode_predictions
 from operators.alarms import alarms
+from operators.hub import Hub
 from operators.learn import LearnOut
 from pipelines.config import Job, Target
 from pipelines.dead_counts import CountFile, count_by_reason
+from pipelines.former import former_files
 from pipelines.models import ModelSink, model_metadata
 from pipelines.run_dir import RunDirectory
 from pipelines.signal import alarm_rule
@@ -32,11 +34,13 @@ class Outputs:
     job : says where things go
     process : number of this process; items go to a topic from where they were made
     topic_sink : makes the sink of a topic
+    hub : counts the alarms raised
     """
 
     job: Job
     process: int
     topic_sink: TopicSink
+    hub: Hub
 
     def connect(self, source: JobSource, out: LearnOut) -> None:
         """Add every output of the job to its dataflow."""
@@ -54,8 +58,10 @@ class Outputs:
             self._either("predictions", out.predictions, target, encode_predictions)
         rule = alarm_rule(job)
         if rule is not None:
-            told = alarms("watch_severity", out.predictions, rule)
+            told = alarms("watch_severity", out.predictions, rule, self.hub)
             self._either("alarms", told, Target.of(str(job.output.alarms)), encode_plain)
+        if out.drifts is not None:
+            self._file("drift", out.drifts, Target.of(str(run_dir.drift)), encode_plain)
         if job.output.models:
             metadata = model_metadata(job, source.features)
             op.output("models", out.finals, ModelSink(run_dir.models, job.learner.kind, metadata))
@@ -72,7 +78,8 @@ class Outputs:
         self, name: str, stream: Stream[Any], target: Target, encode: Callable[[Any], bytes]
     ) -> None:
         keyed = op.key_on(f"key_{name}", stream, lambda _: name)
-        op.output(name, keyed, JsonLinesSink(target.name, encode))
+        former = former_files(self.job) if name == "predictions" else ()
+        op.output(name, keyed, JsonLinesSink(target.name, encode, former))
 
     def _topic(self, name: str, stream: Stream[Any], target: Target) -> None:
         place = f"{self.process:05d}"  # the sink's part of this process: no item changes process

@@ -4,7 +4,7 @@ import json
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +16,7 @@ from pipelines.config.load import from_json, to_json
 from pipelines.config.sections import Job
 from pipelines.config.targets import Target
 from pipelines.config.wording import show
+from pipelines.files import read_lines, read_object, write_whole
 from pipelines.resume import changed_keys, output_files, renamed_outputs
 
 __all__ = ["RunDirectory", "read_lines", "set_aside", "write_whole"]
@@ -142,12 +143,16 @@ class RunDirectory:
         resume: bool = False,
         overwrite: bool = False,
         positions: str | None = None,
+        networks: str | None = None,
+        start: Path | None = None,
     ) -> None:
         """Make the folder ready for a run: create it, write job.json and what goes with it.
 
         Parameters
         ----------
         positions : where the job begins and ends in its topics, if it has any
+        networks : which networks it has, and when
+        start : folder of the models that nodes start from, if any; it is emptied and removed
         resume : the run here is continued; what decides results must be as it was
         overwrite : what an earlier run left here is deleted, no other file
 
@@ -162,12 +167,15 @@ class RunDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
             if not resume:
                 self._clear(job)
-            for path in self.path.glob("status-*.json"):
+            if start is not None:
+                self._take_models(start)
+            for path in (*self.path.glob("status-*.json"), *self.path.glob("now-*.json")):
                 path.unlink()  # of processes that are no more
             self.models.mkdir(exist_ok=True)
             write_whole(self.environment, json.dumps(_environment(), indent=2))
-            if positions is not None:
-                write_whole(self.positions, positions)
+            for path, text in ((self.positions, positions), (self.networks, networks)):
+                if text is not None:
+                    write_whole(path, text)
             write_whole(self.job, to_json(job))  # last: whoever finds it finds all
         except OSError as error:
             raise ConfigurationError(
@@ -181,7 +189,7 @@ class RunDirectory:
 
     def read_statuses(self) -> list[dict[str, Any]]:
         """Read how far each process has come; none before its first word."""
-        found = (_read_object(path) for path in sorted(self.path.glob("status-*.json")))
+        found = (read_object(path) for path in sorted(self.path.glob("status-*.json")))
         return [part for part in found if part is not None]
 
     def read_status(self) -> dict[str, Any] | None:
@@ -205,11 +213,11 @@ class RunDirectory:
 
     def read_dead_counts(self) -> dict[str, int]:
         """Read the counts by reason that are kept where the letters go to a topic."""
-        return _read_object(self.dead_counts) or {}
+        return read_object(self.dead_counts) or {}
 
     def read_summary(self) -> dict[str, Any] | None:
         """Read the final counts; None for a run that did not reach its end."""
-        return _read_object(self.summary)
+        return read_object(self.summary)
 
     def reached_end(self) -> bool:
         """Tell whether every learner wrote its scores after the last round."""
@@ -235,28 +243,21 @@ class RunDirectory:
                 f"{show(now)}; put it back, or begin another job (job.name, job.run_dir)"
             )
 
+    def _take_models(self, staged: Path) -> None:
+        self.start.mkdir(exist_ok=True)
+        for path in staged.iterdir():
+            os.replace(path, self.start / path.name)
+        staged.rmdir()
+
     def _clear(self, job: Job) -> None:
-        names = (self.scores, self.summary, self.report, self.positions, self.dead_counts)
+        names = (self.scores, self.summary, self.report, self.positions, self.dead_counts,
+                 self.networks, self.drift)  # fmt: skip
         outputs = output_files(job)
-        folders = (self.models, self.path / "companions")
+        folders = (self.models, self.path / "companions", self.start)
         left = [path for folder in folders for path in folder.glob("*.npz")]
         left += self.path.glob("process-*.log")
         for path in (*names, *outputs, *left):
             path.unlink(missing_ok=True)
-
-
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the objects of a JSON Lines file; a line cut short by a crash is passed over."""
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        for line in file:
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(row, dict):
-                yield row
 
 
 def set_aside(counts: Mapping[str, int], samples: int, place: str) -> str:
@@ -272,21 +273,6 @@ def set_aside(counts: Mapping[str, int], samples: int, place: str) -> str:
     ranked = sorted(counts.items(), key=lambda pair: -pair[1])
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in ranked)
     return f"{share:.0%} of the records were set aside ({reasons}): {place}".replace("%", " %", 1)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old text or the new, never a part."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
-
-
-def _read_object(path: Path) -> dict[str, Any] | None:
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _environment() -> dict[str, Any]:

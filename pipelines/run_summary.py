@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from pipelines.config import Job, Target, build_weights
+from pipelines.config import Job, Target
 from pipelines.run_dir import RunDirectory, read_lines, write_whole
 
 __all__ = ["summarise", "write_summary"]
@@ -20,17 +20,19 @@ def summarise(
     signalled : whether a signal ended it before its input did
     failed : whether it ended by a failure
     """
+    from pipelines.networks import networks_of
+
     final = run_dir.final_rows()
     main = final.get("cooperative") or next(iter(final.values()), {})
-    graph = build_weights(job.network).graph
+    network = networks_of(job, run_dir.networks).eras[-1]
     samples = int(main.get("samples", 0))
     return {
         "rounds": int(main["round"]) + 1 if "round" in main else 0,
         "samples": samples,
         "seconds": seconds,
         "rate": samples / seconds if seconds else 0.0,
-        "nodes": len(graph.nodes),
-        "edges": len(graph.edges),
+        "nodes": len(network.nodes),
+        "edges": len(network.edges),
         "final": final,
         "dead_letters": run_dir.count_dead_letters(job),
         **_alarms(job),

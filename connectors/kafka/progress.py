@@ -1,5 +1,6 @@
 """How far a process has come in its partitions, for whoever watches the job."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
@@ -7,6 +8,8 @@ from time import monotonic, time
 from typing import Any
 
 __all__ = ["PartitionProgress", "Progress"]
+
+log = logging.getLogger("anabranch.source")
 
 
 @dataclass(slots=True)
@@ -82,12 +85,21 @@ class Progress:
     def fail(self, name: str, error: str | None) -> None:
         """Note why a partition cannot be read just now; None when it can."""
         with self._lock:
-            self._rows[name].error = error
+            row = self._rows[name]
+            before, row.error = row.error, error
+        if error and not before:
+            log.warning(error, extra={"partition": name})
+        elif before and not error:
+            log.info("partition %s can be read again", name, extra={"partition": name})
 
     def miss(self, error: str | None) -> None:
         """Note why no broker can be reached just now; None when one can."""
         with self._lock:
-            self._away = error
+            before, self._away = self._away, error
+        if error and not before:
+            log.warning(error)
+        elif before and not error:
+            log.info("the brokers answer again")
 
     def say(self, sentence: str) -> None:
         """Note what somebody should know; the same sentence once."""

@@ -1,9 +1,12 @@
 """How far a topic's records have come on their way out, for whoever watches the job."""
 
+import logging
 from collections.abc import Callable
 from time import monotonic
 
 __all__ = ["SinkProgress"]
+
+log = logging.getLogger("anabranch.output")
 
 _QUIET = 5.0
 """Seconds without an acknowledgement that are nobody's business."""
@@ -42,6 +45,7 @@ class SinkProgress:
         self._quiet = quiet
         self._reason = "not acknowledged"
         self._since = monotonic()
+        self._told = False
         self._refresh: Callable[[], None] | None = None
 
     @property
@@ -82,10 +86,16 @@ class SinkProgress:
         self.sent += records
         self._since = monotonic()
         self._reason = "not acknowledged"
+        if self._told:
+            self._told = False
+            log.info("topic %r takes records again", self.topic)
 
     def explain(self, reason: str) -> None:
         """Say why records wait."""
         self._reason = reason
+        if self.stalled > self._quiet and not self._told:
+            self._told = True
+            log.warning("topic %r takes no records: %s", self.topic, reason)
 
     def fail(self, failure: str) -> None:
         """Note a record that was refused for good; the first reason stays."""

@@ -8,6 +8,7 @@ import typer
 from pipelines.cli.check import check
 from pipelines.cli.describe import describe
 from pipelines.cli.guard import SHOW_TRACEBACK, guarded
+from pipelines.cli.network import network
 from pipelines.cli.predict import predict
 from pipelines.cli.produce import produce
 from pipelines.cli.replay import replay
@@ -55,5 +56,7 @@ def settings(
     SHOW_TRACEBACK.set(traceback)
 
 
-for command in (run, check, report, describe, predict, produce, replay, reproduce, state):
+for command in (
+    run, check, report, describe, predict, produce, replay, reproduce, state, network,
+):  # fmt: skip
     app.command()(guarded(command))

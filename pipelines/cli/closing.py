@@ -1,5 +1,6 @@
 """The last words of a run: scores, dead letters, where the report is; or why it failed."""
 
+import logging
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,14 +11,26 @@ from rich.table import Table
 from pipelines.cli.guard import OUT_OF_MEMORY, complain
 from pipelines.config import Job
 from pipelines.config.targets import Target
+from pipelines.logs import plain_lines
 from pipelines.run_dir import RunDirectory, read_lines, set_aside
 from pipelines.supervise import BAD_INPUT, STOPPED, Outcome
 
-__all__ = ["print_closing", "print_failure", "print_report", "score_table"]
+__all__ = [
+    "SENTENCE",
+    "log_closing",
+    "log_failure",
+    "print_closing",
+    "print_failure",
+    "print_report",
+    "score_table",
+]
+
+log = logging.getLogger("anabranch.run")
 
 _TAIL = 15
 _STREAM = "each sample predicted before it is learned"
-_SENTENCE = re.compile(r"(?:BadInput|Stopped)Error: (.*)")
+SENTENCE = re.compile(r"(?:BadInput|Stopped)Error: (.*)")
+"""Why a process was stopped, in its log."""
 _MEMORY = re.compile(r"MemoryError: (.*)")
 _BETWEEN_WORDS = re.compile("(?<=[a-z])(?=[A-Z])")
 _LEARNERS = {"cooperative": 0, "local": 1, "pooled": 2}
@@ -87,21 +100,47 @@ def _title(held: bool, batch_rounds: int | None, stopped: bool) -> str:
 def print_failure(job: Job, run_dir: RunDirectory, outcome: Outcome) -> None:
     """Print on standard error why a run failed: the record, or the end of each process's log."""
     complain(f"{job.job.name}: {outcome.reason}")
-    logs = {process: _log_lines(run_dir, process) for process in range(job.parallel.processes)}
-    everything = [line for lines in logs.values() for line in lines]
-    if outcome.code in (BAD_INPUT, STOPPED):
-        sentence = _find(_SENTENCE, everything)
-        if sentence is not None:
-            complain(sentence)
-            return
-    memory = _find(_MEMORY, everything[-_TAIL:])
-    if memory is not None:
-        complain(f"{OUT_OF_MEMORY} ({memory})")
+    logs = _logs(job, run_dir)
+    sentence = _sentence(outcome, logs)
+    if sentence is not None:
+        complain(sentence)
         return
     for process, lines in logs.items():
         if lines:
             complain(f"--- the last lines of {run_dir.log(process)}")
             complain("\n".join(lines[-_TAIL:]))
+
+
+def log_failure(job: Job, run_dir: RunDirectory, outcome: Outcome) -> None:
+    """Log why a run failed."""
+    sentence = _sentence(outcome, _logs(job, run_dir))
+    why = outcome.reason if sentence is None else f"{outcome.reason}: {sentence}"
+    log.critical(why, extra={"code": outcome.code})
+
+
+def log_closing(job: Job, run_dir: RunDirectory, outcome: Outcome) -> None:
+    """Log the scores and the dead letters."""
+    summary = run_dir.read_summary() or {}
+    scores = {
+        name: row.get("held") or row.get("scores") for name, row in run_dir.final_rows().items()
+    }
+    found = {"samples": summary.get("samples"), "rounds": summary.get("rounds"), "scores": scores}
+    log.info("; ".join(["ended", *_facts(job, outcome, summary)]), extra=found)
+
+
+def _sentence(outcome: Outcome, logs: Mapping[int, list[str]]) -> str | None:
+    """Find the sentence that says why a run failed, if one does."""
+    said = [part for lines in logs.values() for line in lines for part in plain_lines(line)]
+    if outcome.code in (BAD_INPUT, STOPPED):
+        sentence = _find(SENTENCE, said)
+        if sentence is not None:
+            return sentence
+    memory = _find(_MEMORY, said[-_TAIL:])
+    return None if memory is None else f"{OUT_OF_MEMORY} ({memory})"
+
+
+def _logs(job: Job, run_dir: RunDirectory) -> dict[int, list[str]]:
+    return {process: _log_lines(run_dir, process) for process in range(job.parallel.processes)}
 
 
 def _find(pattern: re.Pattern[str], lines: Iterable[str]) -> str | None:

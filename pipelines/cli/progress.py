@@ -1,5 +1,6 @@
 """How far a run has come: a bar on a terminal, a line every few seconds elsewhere."""
 
+import logging
 import os
 import time
 from collections.abc import Mapping
@@ -11,8 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from pipelines.cli.tail import Follower
+from pipelines.config.logs import LogFormat
 
-__all__ = ["Display", "describe_status", "make_display", "starting"]
+log = logging.getLogger("anabranch.run")
+__all__ = ["Display", "describe_status", "make_display", "print_line", "starting"]
 
 _LINE_EVERY = 5.0
 _BAR_EVERY = 0.25
@@ -34,8 +37,12 @@ class Display(Protocol):
         ...
 
 
-def make_display(console: Console, follower: Follower, *, bounded: bool) -> Display:
-    """Choose a bar for a bounded run on a terminal, lines for everything else."""
+def make_display(
+    console: Console, follower: Follower, *, bounded: bool, form: LogFormat = "text"
+) -> Display:
+    """Choose a bar for a bounded run on a terminal, lines for all else, or lines of the log."""
+    if form == "json":
+        return Logged(console, follower)
     return Bar(console, follower) if console.is_terminal and bounded else Lines(console, follower)
 
 
@@ -56,6 +63,11 @@ def describe_status(status: Mapping[str, Any]) -> str:
     if status.get("dead"):
         words.append(f"dead letters {status['dead']:,}")
     return "  ".join(words)
+
+
+def print_line(console: Console, text: str) -> None:
+    """Print a line as it is, however long."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def starting() -> str:
@@ -103,7 +115,23 @@ class Lines:
 
     def say(self, text: str) -> None:
         """Print a line."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        print_line(self._console, text)
+
+
+class Logged(Lines):
+    """A line of the log every few seconds, with figures of its own."""
+
+    def update(self) -> None:
+        """Log how far the run is if it is time to."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + self._every
+        status = self._follower.status()
+        if status is None or _learned_nothing(status):
+            log.info(self._begin)
+            return
+        names = ("round", "samples", "rows_total", "rate", "score", "disagreement", "dead")
+        log.info("learning", extra={name: status.get(name) for name in names})
 
 
 class Bar:
@@ -144,4 +172,4 @@ class Bar:
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        print_line(self._bar.console, text)

@@ -1,8 +1,11 @@
 """`anabranch run`: a job from start to end."""
 
+import logging
 import time
+from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,22 +13,35 @@ import typer
 from rich.console import Console
 
 from anabranch.errors import ConfigurationError
-from pipelines.cli.closing import print_closing, print_failure, print_report
+from pipelines.cli.closing import (
+    log_closing,
+    log_failure,
+    print_closing,
+    print_failure,
+    print_report,
+)
 from pipelines.cli.early import heard
 from pipelines.cli.guard import complain
-from pipelines.cli.progress import make_display
-from pipelines.cli.recovery import prepare_recovery
+from pipelines.cli.progress import make_display, print_line
+from pipelines.cli.recovery import prepare_recovery, tell_resumption
 from pipelines.cli.report import write_page
 from pipelines.cli.source import check_source
+from pipelines.cli.starts import find_models
 from pipelines.cli.tail import Follower
 from pipelines.cli.watcher import Watcher, parse_address
+from pipelines.cli.worker_logs import WorkerLogs
 from pipelines.config import Job, Target, load_job
+from pipelines.logs import logged
+from pipelines.resume import kept_keys
 from pipelines.run_dir import RunDirectory
 from pipelines.run_summary import write_summary
 from pipelines.supervise import Outcome, Signals, supervise
 from pipelines.topics import settle
 
 __all__ = ["run"]
+
+log = logging.getLogger("anabranch.run")
+network_log = logging.getLogger("anabranch.network")
 
 Http = tuple[str, int] | None
 """Address of a job's HTTP port, if it has one."""
@@ -54,6 +70,12 @@ def run(
     carry_on: Annotated[
         bool, typer.Option("--continue", help="As --resume if there is a run, else begin one.")
     ] = False,
+    models: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="DIR", help="Start from the models in this folder, or of this run."
+        ),
+    ] = None,
     on_bad_input: Annotated[
         str | None, typer.Option(metavar="continue|stop", help="Sets output.on_bad_input.")
     ] = None,
@@ -62,7 +84,15 @@ def run(
     ] = False,
     http: Annotated[
         str | None,
-        typer.Option(metavar="[HOST:]PORT", help="Serve /health and /metrics there meanwhile."),
+        typer.Option(
+            metavar="[HOST:]PORT", help="Serve the live page, /health and /metrics there."
+        ),
+    ] = None,
+    log_format: Annotated[
+        str | None, typer.Option(metavar="text|json", help="Sets logs.format.")
+    ] = None,
+    log_level: Annotated[
+        str | None, typer.Option(metavar="debug|info|warning|error", help="Sets logs.level.")
     ] = None,
 ) -> None:
     """Run a job; without a job file, 20 nodes learn a synthetic set in a few seconds."""
@@ -70,39 +100,54 @@ def run(
         raise ConfigurationError(
             "--resume, --continue and --overwrite exclude each other; give one of them"
         )
+    if resume and models is not None:
+        raise ConfigurationError(
+            "--from starts from models and --resume continues from a snapshot; give one of them"
+        )
     short = {
         "learner.kind": learner,
         "parallel.workers": workers,
         "parallel.processes": processes,
         "output.on_bad_input": on_bad_input,
         "source.until_end": "true" if until_end else None,
+        "logs.format": log_format,
+        "logs.level": log_level,
     }
     overrides = [f"{key}={value}" for key, value in short.items() if value is not None]
     address = None if http is None else parse_address(http)
     with heard() as signals:
-        resolved = load_job(job, [*(settings or []), *overrides], source=source)
+        load = partial(load_job, job, [*(settings or []), *overrides], source=source)
+        resolved = load()
         # What a start that was cut short has left is no run yet.
         begun = carry_on and RunDirectory.of(resolved).holds_run()
-        how = Start(resume or begun, overwrite or (carry_on and not begun), address)
+        if (resume or begun) and RunDirectory.of(resolved).holds_run():
+            resolved = load(kept=kept_keys(RunDirectory.of(resolved).read_job()))
+        how = Start(resume or begun, overwrite or (carry_on and not begun), address, models)
         code = _prepare_and_perform(resolved, signals, how)
     raise typer.Exit(code)
 
 
 @dataclass(frozen=True)
 class Start:
-    """How a job is to be started, and the address of its HTTP port, if it has one."""
+    """How a job is to be started, its HTTP port's address and its models' folder, if any."""
 
     resume: bool
     overwrite: bool
     http: Http
+    models: Path | None = None
 
 
 def _prepare_and_perform(job: Job, signals: Signals, how: Start) -> int:
+    # late: they load the engine's and the learners' libraries
+    from pipelines.former import cut_former
+    from pipelines.rewiring import settle_networks
+
     run_dir, console = RunDirectory.of(job), Console()
     resume, overwrite = how.resume, how.overwrite
     run_dir.check(job, resume=resume, overwrite=overwrite)
     positions = settle(job, run_dir if resume else None)
-    check_source(job, positions)
+    source = check_source(job, positions)
+    starts = None if resume or how.models is None else find_models(job, source, how.models)
     if signals.count:
         complain("stopped by a signal before the job was begun; nothing was changed")
         return 0
@@ -113,10 +158,17 @@ def _prepare_and_perform(job: Job, signals: Signals, how: Start) -> int:
         print_closing(job, run_dir, Outcome(0), console)
         print_report(run_dir, console)
         return 0
+    networks = settle_networks(job, run_dir if resume else None, source.partitions, complain)
+    staged = None if starts is None else starts.stage(run_dir)
     prepare_recovery(job, resume=resume, overwrite=overwrite)
+    if resume:
+        cut_former(run_dir.read_job(), job)
     text = None if positions is None else positions.to_json()
-    run_dir.prepare(job, resume=resume, overwrite=overwrite, positions=text)
-    return perform(job, run_dir, console, signals, how.http)
+    run_dir.prepare(
+        job, resume=resume, overwrite=overwrite, positions=text, start=staged,
+        networks=networks.to_json(),
+    )  # fmt: skip
+    return perform(job, run_dir, console, signals, how.http, source.partitions)
 
 
 def perform(
@@ -125,11 +177,29 @@ def perform(
     console: Console,
     signals: Signals,
     http: Http = None,
+    partitions: Collection[str] = (),
 ) -> int:
-    """Run a prepared job to its end, show how it goes, and give the exit code."""
+    """Run a prepared job to its end, show how it goes, and give the exit code.
+
+    Parameters
+    ----------
+    partitions : all partitions of its source
+    """
+    with logged(job.logs, partial(print_line, console)):
+        return _performed(job, run_dir, console, signals, http, partitions)
+
+
+def _performed(
+    job: Job,
+    run_dir: RunDirectory,
+    console: Console,
+    signals: Signals,
+    http: Http,
+    partitions: Collection[str],
+) -> int:
     _announce(job, run_dir, console)
     begin = time.monotonic()
-    outcome = _watched(job, run_dir, console, signals, http)
+    outcome = _watched(job, run_dir, console, signals, http, partitions)
     if run_dir.reached_end() and not outcome.code:
         outcome = Outcome(0)  # a signal that came after the last round stopped nothing
     write_summary(
@@ -143,47 +213,75 @@ def perform(
 
 
 def _watched(
-    job: Job, run_dir: RunDirectory, console: Console, signals: Signals, http: Http
+    job: Job,
+    run_dir: RunDirectory,
+    console: Console,
+    signals: Signals,
+    http: Http,
+    partitions: Collection[str],
 ) -> Outcome:
+    from pipelines.control.desk import attended
+
     follower = Follower(run_dir, Target.of(job.output.dead_letters).path)
     with ExitStack() as held:
-        display = held.enter_context(make_display(console, follower, bounded=job.source.bounded))
-        watcher = Watcher(job, run_dir, display.say)
+        display = held.enter_context(
+            make_display(console, follower, bounded=job.source.bounded, form=job.logs.format)
+        )
+        logs = WorkerLogs(run_dir, job.parallel.processes)
+        watcher = Watcher(job, run_dir, logging.getLogger("anabranch.http").info)
         held.enter_context(watcher.served(http))
+        stopped = partial(watcher.lost, "the network has changed", planned=True)
+        changes = attended(job, run_dir, partitions, network_log.warning, stopped)
 
         def watch() -> None:
             display.update()
             watcher.update()
+            for line in logs.lines():
+                display.say(line)
 
+        def lost(reason: str) -> None:
+            watcher.lost(reason)
+            tell_resumption(job)
+
+        tell_resumption(job)
         outcome = supervise(
             run_dir.job,
             job.parallel.processes,
             log=run_dir.log,
             restarts=job.parallel.restarts if job.recovery.dir else 0,
             watch=watch,
-            say=display.say,
+            say=log.warning,
+            lost=lost,
             signals=signals,
+            interlude=held.enter_context(changes),
         )
         watcher.tell_notices()
+        for line in logs.lines(now=True):
+            display.say(line)
     return outcome
 
 
 def _announce(job: Job, run_dir: RunDirectory, console: Console) -> None:
-    nodes = f"{len(job.network.names)}"
+    from pipelines.networks import networks_of
+
+    nodes = f"{len(networks_of(job, run_dir.networks).eras[-1].nodes)}"
     if job.sites.here is not None:
         nodes = f"site {job.sites.here} with {len(job.hosted)} of {nodes}"
-    console.print(
+    text = (
         f"{job.job.name}: {nodes} nodes, {job.learner.kind}, {job.exchange.mode}; "
-        f"run directory {run_dir.path}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
+        f"run directory {run_dir.path}"
     )
+    if job.logs.format == "json":
+        log.info(text)
+    else:
+        print_line(console, text)
 
 
 def _close(job: Job, run_dir: RunDirectory, outcome: Outcome, console: Console) -> int:
     # Drawing the report takes seconds: what is known is printed before.
-    if outcome.code:
+    if job.logs.format == "json":
+        (log_failure if outcome.code else log_closing)(job, run_dir, outcome)
+    elif outcome.code:
         print_failure(job, run_dir, outcome)
     else:
         print_closing(job, run_dir, outcome, console)
@@ -192,5 +290,8 @@ def _close(job: Job, run_dir: RunDirectory, outcome: Outcome, console: Console) 
             write_page([run_dir.path], run_dir.report)
         except ConfigurationError as error:
             complain(f"no report: {error}")
-    print_report(run_dir, console)
+    if job.logs.format == "text":
+        print_report(run_dir, console)
+    elif run_dir.report.exists():
+        log.info("report: %s", run_dir.report)
     return outcome.code

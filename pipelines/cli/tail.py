@@ -1,40 +1,13 @@
-"""New lines of growing files: the newest scores, the number of dead letters."""
+"""What grows while a run lasts: the newest scores, the number of dead letters."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 from pipelines.run_dir import RunDirectory
+from pipelines.tail import Tail
 
-__all__ = ["Follower", "Tail"]
-
-
-class Tail:
-    """Gives a file's whole lines since the last look.
-
-    Examples
-    --------
-    >>> Tail(Path("no such file")).lines()
-    []
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._offset = 0
-
-    def lines(self) -> list[bytes]:
-        """Read what is new; a line still being written is left for later."""
-        try:
-            # A file is cut back when a job restarts from an older snapshot.
-            self._offset = min(self._offset, self._path.stat().st_size)
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                text = file.read()
-        except OSError:
-            return []
-        whole = text[: text.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        return whole.splitlines()
+__all__ = ["Follower"]
 
 
 class Follower:

@@ -9,10 +9,13 @@ from msgspec.structs import fields
 
 from anabranch.errors import ConfigurationError
 from pipelines.config.build import build_weights
+from pipelines.config.check_drift import check_drift
 from pipelines.config.check_kafka import check_kafka, check_sites
+from pipelines.config.check_network import check_control
 from pipelines.config.check_signal import check_signal
 from pipelines.config.check_task import check_task
 from pipelines.config.check_text import check_text, check_width
+from pipelines.config.logs import check_logs
 from pipelines.config.sections import Job
 from pipelines.config.source import FILES
 from pipelines.config.targets import Target
@@ -32,7 +35,7 @@ _ONLY = {
     "svmlight": ("index_base",),
     _GENERATORS: ("rows", "partitions"),
     "wide and labelled": ("width", "noise"),
-    "drifting": ("drift", "drift_every", "drift_over", "drift_shift"),
+    "drifting": ("drift", "drift_every", "drift_over", "drift_shift", "drift_sites"),
     "kafka": (
         "topics", "format", "start", "until_end", "on_expired", "linger", "id", "label_wait",
         "label_limit",
@@ -58,8 +61,10 @@ def check_job(job: Job, learners: Mapping[str, type] | None = None) -> None:
     for check in _CHECKS:
         check(job)
     check_task(job, learners)
+    check_control(job, learners)
     check_width(job, learners)
     check_signal(job, learners)
+    check_drift(job, learners)
 
 
 def _fail(message: str) -> NoReturn:
@@ -91,6 +96,16 @@ def _check_applicable(job: Job) -> None:
 
 def _names_in(owner: str) -> list[str]:
     return owner.replace(" and ", ", ").split(", ")
+
+
+def _check_drift_sites(job: Job) -> None:
+    source = job.source
+    strange = [site for site in source.drift_sites if site >= source.partitions]
+    if strange:
+        _fail(
+            f"source.drift_sites has {strange[0]}; source.partitions is {source.partitions}, so it "
+            "must be below that"
+        )
 
 
 def _check_paths(job: Job) -> None:
@@ -204,6 +219,9 @@ def _check_durations(job: Job) -> None:
         value = getattr(getattr(job, section), key)
         if value <= 0:
             _fail(f"{section}.{key} is {show(value)}; it must be longer than 0s")
+    # Health takes a process that is silent for ten seconds for lost.
+    if not 0.1 <= job.monitor.interval <= 5:
+        _fail(f"monitor.interval is {show(job.monitor.interval)}; it must be from 100ms to 5s")
 
 
 def _check_outputs(job: Job) -> None:
@@ -228,6 +246,7 @@ def _check_outputs(job: Job) -> None:
 _CHECKS: tuple[Callable[[Job], None], ...] = (
     _check_name,
     _check_applicable,
+    _check_drift_sites,
     _check_paths,
     _check_fields,
     _check_split,
@@ -238,5 +257,6 @@ _CHECKS: tuple[Callable[[Job], None], ...] = (
     _check_outputs,
     check_text,
     check_kafka,
+    lambda job: check_logs(job.logs),
     check_sites,
 )

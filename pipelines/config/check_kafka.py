@@ -29,6 +29,8 @@ def check_kafka(job: Job) -> None:
         _check_source(job.source)
         topics += [("source.topics", name) for name in job.source.topics]
     topics += [(f"output.{key}", name) for key, name in _output_topics(job).items()]
+    control = Target.of(job.network.control or "")
+    topics += [("network.control", control.name)] if control.topic else []
     _check_apart(job, topics)
     if topics and not job.kafka.brokers:
         _fail(f"kafka.brokers is empty, but {topics[0][0]} needs one; it must name host:port")

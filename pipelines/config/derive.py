@@ -64,7 +64,8 @@ def derive(job: Job, given: Collection[str], learners: Mapping[str, type] | None
         A key is missing that has no default here, or cannot be used.
     """
     job = replace(job, job=replace(job.job, run_dir=_run_dir(job)))
-    job = replace(job, recovery=replace(job.recovery, dir=_recovery_dir(job)))
+    job = replace(job, recovery=replace(job.recovery, dir=_place(job, "recovery", "dir")))
+    job = replace(job, network=replace(job.network, control=_place(job, "network", "control")))
     job = replace(job, output=_outputs(job))
     job = _network(_source_files(job), given)
     job = _sites(job)
@@ -87,15 +88,16 @@ def _run_dir(job: Job) -> str:
         ) from None
 
 
-def _recovery_dir(job: Job) -> str | None:
-    folder = job.recovery.dir
-    if folder is None:
+def _place(job: Job, section: str, key: str) -> str | None:
+    place: str | None = getattr(getattr(job, section), key)
+    if place is None:
         return None
     try:
-        return folder.format(name=job.job.name, run_dir=job.job.run_dir)
+        return place.format(name=job.job.name, run_dir=job.job.run_dir)
     except (KeyError, IndexError, ValueError, AttributeError):
         raise ConfigurationError(
-            f'recovery.dir is "{folder}"; it may hold {{name}} and {{run_dir}}, and no other braces'
+            f'{section}.{key} is "{place}"; it may hold {{name}} and {{run_dir}}, and no other '
+            "braces"
         ) from None
 
 

@@ -81,12 +81,16 @@ def describe_learner(kind: str, learners: Mapping[str, type] | None = None) -> l
 
 def _key(section: str, field: shapes.Field) -> Key:
     name = f"{section}.{field.name}"
-    default = DERIVED.get(name) or (
-        "required" if field.default is msgspec.NODEFAULT else show(field.default)
-    )
+    default = DERIVED.get(name) or _default(field)
     shape = field.type
     extra = (shape.extra_json_schema or {}) if isinstance(shape, shapes.Metadata) else {}
     return Key(name, allowed(shape), default, str(extra.get("description", "")))
+
+
+def _default(field: shapes.Field) -> str:
+    if field.default_factory is not msgspec.NODEFAULT:
+        return "none"
+    return "required" if field.default is msgspec.NODEFAULT else show(field.default)
 
 
 def _option(name: str, hint: Any, default: Any, said: tuple[str, str]) -> Key:

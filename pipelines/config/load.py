@@ -29,7 +29,11 @@ _KINDS |= dict.fromkeys((".svmlight", ".libsvm", ".svm"), "svmlight")
 
 
 def load_job(
-    path: str | Path | None = None, overrides: Iterable[str] = (), *, source: str | None = None
+    path: str | Path | None = None,
+    overrides: Iterable[str] = (),
+    *,
+    source: str | None = None,
+    kept: Mapping[str, Any] | None = None,
 ) -> Job:
     """Read a job file, apply settings, fill in every default, and check the whole.
 
@@ -39,6 +43,7 @@ def load_job(
     overrides : settings of the form "section.key=value"; they win over the file
     source : kind of generator, or path of a file of records (CSV, JSON Lines, ARFF, svmlight), to
         use as the source
+    kept : values of keys, by "section.key", that hold where the job does not state them
 
     Raises
     ------
@@ -51,6 +56,10 @@ def load_job(
     raw = apply_overrides(raw, overrides)
     if path is not None and isinstance(raw.get("job", {}), dict):
         raw["job"] = {"name": Path(path).stem, **raw.get("job", {})}
+    for place, value in (kept or {}).items():
+        section, _, key = place.partition(".")
+        if isinstance(raw.setdefault(section, {}), dict):
+            raw[section] = {key: value, **raw[section]}
     return build_job(raw)
 
 

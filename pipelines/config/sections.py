@@ -5,8 +5,11 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from anabranch.protocol import NodeId
+from pipelines.config.drift import DriftSection
 from pipelines.config.durations import Duration
 from pipelines.config.kafka import Kafka, Sites
+from pipelines.config.logs import Logs
+from pipelines.config.monitor import Monitor
 from pipelines.config.running import Parallel, Recovery
 from pipelines.config.signal import Alarm, Signal
 from pipelines.config.source import GENERATORS, Count, Seed, Source, Whole
@@ -20,6 +23,7 @@ __all__ = [
     "JobSection",
     "Kafka",
     "LearnerSection",
+    "Logs",
     "Network",
     "Output",
     "Parallel",
@@ -86,6 +90,13 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "metropolis-hastings"
     seed: Annotated[Seed, Meta(description="Seed of a random graph.")] = 0
+    control: Annotated[
+        str | None,
+        Meta(
+            description="JSON Lines file, or kafka:TOPIC, by which nodes and edges come and go "
+            "while the job runs; {name} and {run_dir} are replaced."
+        ),
+    ] = None
 
     @property
     def names(self) -> tuple[NodeId, ...]:
@@ -247,9 +258,12 @@ class Job(Struct, frozen=True, forbid_unknown_fields=True):
     sites: Sites = Sites()
     evaluation: Evaluation = Evaluation()
     alarm: Alarm = Alarm()
+    drift: DriftSection = DriftSection()
     output: Output = Output()
     recovery: Recovery = Recovery()
     parallel: Parallel = Parallel()
+    logs: Logs = Logs()
+    monitor: Monitor = Monitor()
 
     @property
     def hosted(self) -> tuple[NodeId, ...]:

@@ -243,6 +243,13 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
     drift_shift: Annotated[
         float, Meta(description="How far a drift moves the thresholds between ranks.")
     ] = 0.8
+    drift_sites: Annotated[
+        tuple[Whole, ...],
+        Meta(
+            description="Partitions of the drifting generator that drift, by number from 0; all "
+            'if none. With source.node = "partition" and one each these are nodes.'
+        ),
+    ] = ()
     seed: Annotated[Seed, Meta(description="Seed of the generator, or of source.shuffle.")] = 0
 
     @property

@@ -17,10 +17,11 @@ from pipelines.cli import run as run_module
 from pipelines.cli.app import app
 from pipelines.cli.closing import score_table
 from pipelines.cli.progress import Bar, Lines, make_display
-from pipelines.cli.tail import Follower, Tail
+from pipelines.cli.tail import Follower
 from pipelines.config import load_job
 from pipelines.run_dir import RunDirectory
 from pipelines.supervise import Outcome
+from pipelines.tail import Tail
 
 
 def row(**changes: Any) -> dict[str, Any]:

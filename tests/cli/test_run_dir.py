@@ -76,7 +76,7 @@ def test_resume_needs_recovery_a_run_and_the_same_job(tmp_path: Path) -> None:
         run.prepare(other, resume=True)
 
 
-@pytest.mark.parametrize("key", ["dead_letters", "predictions"])
+@pytest.mark.parametrize("key", ["dead_letters", "alarms"])
 def test_resume_goes_on_in_the_files_it_began(tmp_path: Path, key: str) -> None:
     # Snapshots hold how far a file was written, by its name: the engine dies on another.
     job = make_job(tmp_path, recovery=Recovery(dir="state"))

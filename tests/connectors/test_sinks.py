@@ -39,6 +39,17 @@ def test_a_file_shorter_than_its_snapshot_is_not_filled_up(tmp_path: Path) -> No
         JsonLinesSink(tmp_path, encode_plain)
 
 
+def test_a_file_that_was_left_is_remembered_and_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_text("1\n2\n")
+    sink = JsonLinesSink(tmp_path / "c.jsonl", encode_plain, ("b.jsonl", "d.jsonl"))
+    assert sink.list_parts() == ["b.jsonl", "c.jsonl", "d.jsonl"]
+    assert sink.list_parts()[sink.part_fn("predictions")] == "c.jsonl"
+    left = sink.build_part("s", "b.jsonl", 2)
+    assert left.snapshot() == 2
+    left.close()
+    assert (tmp_path / "b.jsonl").read_text() == "1\n2\n"
+
+
 def test_what_is_encoded_reads_back() -> None:
     letter = DeadLetter(
         "malformed", "é \ud800".encode("ascii", "replace").decode(), "s", "p", 4, b'\xff\n"'
