@@ -17,8 +17,8 @@ _CEILING = 4.0
 """Deviations above the usual to which a value is cut: one alone is no drift."""
 _SLACK = 0.5
 """Page-Hinkley's delta: half the smallest shift worth finding, in deviations of a chunk's mean."""
-_WINDOW, _RECENT, _LEAST = 100, 15, 1e-7
-"""KSWIN's windows, and the least chance: beyond, 15 values cannot differ that much."""
+_WINDOW, _RECENT, _OVERLAP = 100, 20, 20.0
+"""KSWIN's windows, which a change is in for so many tests: its chance is of all of them."""
 _CAREFUL, _DEVIATION = 100.0, 3.0
 """ADWIN's bound is loose, and is for values between 0 and 1: with so many times the chance, and so
 large a deviation of a chunk's mean, calm errors still raise no more false alarms."""
@@ -34,7 +34,7 @@ def _make(rule: DriftRule) -> Any:
             grace_period=rule.warm_up,
         )
     if rule.detector == "kswin":
-        return KSWIN(max(rule.share, _LEAST), _WINDOW, _RECENT, seed=0)
+        return KSWIN(min(_OVERLAP * rule.share, 0.5), _WINDOW, _RECENT, seed=0)
     # Siegmund: the mean time between false alarms is exp(2 k (h + 1.17))/(2 k^2).
     threshold = log(2.0 * _SLACK**2 / rule.share) / (2.0 * _SLACK) - 1.17
     return PageHinkley(rule.warm_up, _SLACK, max(threshold, 1.0), alpha=1.0, mode="both")

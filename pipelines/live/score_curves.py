@@ -6,12 +6,15 @@ from pathlib import Path
 import msgspec
 
 from pipelines.live.series import Series
-from pipelines.live.tail import BoundedTail
 from pipelines.report.rows import Row
+from pipelines.tail import Tail
 
 __all__ = ["ScoreCurves", "shown_scores"]
 
 _POINTS = 240
+_NEWEST, _MOST = 32_000_000, 8_000_000
+"""Bytes of older rows that are read at the start, and at a look."""
+
 _OF_NETWORK = b'"node":null'
 
 
@@ -30,7 +33,7 @@ class ScoreCurves:
     """
 
     def __init__(self, path: Path, *, by_rounds: bool) -> None:
-        self._tail = BoundedTail(path)
+        self._tail = Tail(path, _NEWEST, _MOST)
         self._by_rounds = by_rounds
         self._decoder = msgspec.json.Decoder(Row)
         self._rows: dict[str, Series[Row]] = {}

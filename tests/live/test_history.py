@@ -14,10 +14,10 @@ from pipelines.live.node_history import NodeHistory
 from pipelines.live.records import NodeNow
 from pipelines.live.score_curves import ScoreCurves
 from pipelines.live.series import Series
-from pipelines.live.tail import BoundedTail
 from pipelines.report.drift import Drift, read_drift
 from pipelines.report.layout import layout
 from pipelines.report.networks import Drawing, read_network
+from pipelines.tail import Tail
 
 
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=400), st.integers(2, 20))
@@ -38,8 +38,7 @@ def test_a_curve_is_bounded_in_order_and_ends_with_the_newest(xs: list[int], mos
 
 def test_a_tail_gives_whole_lines_once_and_of_a_long_file_the_end(tmp_path: Path) -> None:
     path = tmp_path / "rows"
-    tail = BoundedTail(path, most=40)
-    assert tail.lines() == []
+    tail = Tail(path, 160, 40)
     path.write_text("one\ntwo\nthr")
     assert tail.lines() == [b"one", b"two"]
     path.write_text("one\ntwo\nthree\n")
@@ -50,6 +49,7 @@ def test_a_tail_gives_whole_lines_once_and_of_a_long_file_the_end(tmp_path: Path
     assert tail.lines() == [b"TWO"]
     with path.open("a") as file:
         file.writelines(f"row {i:05d}\n" for i in range(100))
+    tail = Tail(path, 160, 40)
     found = [line for _ in range(40) for line in tail.lines()]
     assert found == [b"row %05d" % i for i in range(85, 100)]
 
