@@ -136,7 +136,12 @@ def _table(summary: "Summary") -> "Table":
         table.add_column(name, justify="right", no_wrap=True)
     for node in summary.nodes:
         made = node.made.strftime("%Y-%m-%d %H:%M:%S")
-        numbers = (f"{node.round:,}", f"{node.samples:,}", f"{node.size:,}", made)
+        numbers = (
+            "done" if node.done else f"{node.round:,}",
+            f"{node.samples:,}",
+            f"{node.size:,}",
+            made,
+        )
         table.add_row(Text(node.node), Text(node.kind), *numbers)
     return table
 

@@ -38,6 +38,7 @@ class NodeState:
         not go on from it
     damaged : whether that is a fault
     learner : the learner's state
+    done : whether it has performed its last round: it left, or the job is complete
     """
 
     node: str
@@ -50,6 +51,7 @@ class NodeState:
     trouble: str = ""
     damaged: bool = False
     learner: dict[str, Any] | None = field(default=None, repr=False)
+    done: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,14 @@ def _state(snapshots: Snapshots, row: Row) -> NodeState:
         return replace(unknown, trouble=f"{error}", damaged=True)
     return replace(
         unknown, kind=kind, round=int(place[0]), samples=samples, trouble=trouble,
-        damaged=bool(trouble), learner=core["learner"],
+        damaged=bool(trouble), learner=core["learner"], done=_done(inner),
     )  # fmt: skip
+
+
+def _done(inner: dict[str, Any]) -> bool:
+    """Tell whether a node has performed its last round; nodes of either time say it elsewhere."""
+    synchronous = "inbox" in inner
+    return bool(inner["place"][2 if synchronous else 1])
 
 
 def _unfit(state: dict[str, Any] | None, whose: str = "learner") -> str:

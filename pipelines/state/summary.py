@@ -42,8 +42,9 @@ class Summary:
 
     @property
     def rounds(self) -> tuple[int, int]:
-        """The lowest and the highest round that comes next at a node."""
-        rounds = [node.round for node in self.nodes if not node.trouble]
+        """The lowest and the highest round that comes next at a node that has not done."""
+        known = [node for node in self.nodes if not node.trouble]
+        rounds = [node.round for node in known if not node.done] or [node.round for node in known]
         return min(rounds, default=0), max(rounds, default=0)
 
     def age(self, now: datetime | None = None) -> float:
