@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-__all__ = ["children", "folder_bytes", "memory", "open_files"]
+__all__ = ["children", "folder_bytes", "memory", "open_files", "threads"]
 
 _PROC = Path("/proc")
 
@@ -24,13 +24,21 @@ def children(parent: int) -> list[int]:
 
 def memory(pid: int, key: str = "VmRSS") -> int | None:
     """Give a process's resident memory in bytes, now (VmRSS) or at its highest (VmHWM)."""
+    kilobytes = _status(pid, key)
+    return None if kilobytes is None else kilobytes * 1024
+
+
+def threads(pid: int) -> int | None:
+    """Count a process's threads."""
+    return _status(pid, "Threads")
+
+
+def _status(pid: int, key: str) -> int | None:
     try:
         lines = (_PROC / str(pid) / "status").read_text().splitlines()
     except OSError:
         return None
-    sizes = (int(line.split()[1]) for line in lines if line.startswith(f"{key}:"))
-    kilobytes = next(sizes, None)
-    return None if kilobytes is None else kilobytes * 1024
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{key}:")), None)
 
 
 def open_files(pid: int) -> int | None:

@@ -14,7 +14,7 @@ from kafka.errors import KafkaError
 from tests.brokers.jars import classpath
 from tests.brokers.ports import free_ports, is_open
 from tests.brokers.process import BrokerError, Process
-from tests.brokers.properties import Node, server_properties
+from tests.brokers.properties import DATA, Node, server_properties
 
 __all__ = ["Apache", "format_storage", "java"]
 
@@ -30,12 +30,18 @@ def java(*options: str) -> list[str]:
     return [*_JAVA, _LOG, "-cp", classpath(), *options]
 
 
-def format_storage(configs: Sequence[Path], users: Sequence[str] = ()) -> None:
-    """Make the folders of all brokers of a new cluster ready.
+# A leading dash would be taken for an option.
+_CLUSTER = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
+_formatted: dict[tuple[int | str, ...], dict[str, bytes]] = {}
+"""Files of a data folder just formatted, by its node's number and the users."""
+
+
+def format_storage(config: Path, users: Sequence[str] = ()) -> None:
+    """Make the data folder of a new broker ready.
 
     Parameters
     ----------
-    configs : their server.properties
+    config : its server.properties
     users : arguments of `kafka-storage format --add-scram`
 
     Raises
@@ -43,14 +49,23 @@ def format_storage(configs: Sequence[Path], users: Sequence[str] = ()) -> None:
     BrokerError
         Kafka refuses.
     """
-    # A leading dash would be taken for an option.
-    cluster = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
+    command = java("kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(config))
     scram = [part for user in users for part in ("--add-scram", user)]
-    for config in configs:
-        command = java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config))
-        done = subprocess.run([*command, *scram], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise BrokerError(f"its storage could not be formatted: {done.stderr}")
+    done = subprocess.run([*command, *scram], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BrokerError(f"its storage could not be formatted: {done.stderr}")
+
+
+def _format(node: Node, config: Path, users: Sequence[str]) -> None:
+    """Format a node's data folder, once by Java; the next of its number gets the same files."""
+    key, folder = (node.number, *users), node.folder / DATA
+    if key not in _formatted:
+        format_storage(config, users)
+        _formatted[key] = {file.name: file.read_bytes() for file in folder.iterdir()}
+        return
+    folder.mkdir()
+    for name, content in _formatted[key].items():
+        (folder / name).write_bytes(content)
 
 
 class Apache:
@@ -94,7 +109,7 @@ class Apache:
             node.folder.mkdir(parents=True)
             text = server_properties(node, self.nodes, settings or {}, listeners or {})
             self._config(node).write_text(text, encoding="utf-8")
-        format_storage([self._config(node) for node in self.nodes], users)
+            _format(node, self._config(node), users)
 
     def __enter__(self) -> "Apache":
         self.start()

@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Node", "server_properties"]
+__all__ = ["DATA", "Node", "server_properties"]
+
+DATA = "data"
+"""Name of a node's data folder, in its own."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def server_properties(
         "listeners": ",".join(f"{name}://{node.address(name)}" for name in node.ports),
         "inter.broker.listener.name": "PLAINTEXT",
         "listener.security.protocol.map": _protocol_map(node, protocols),
-        "log.dirs": str(node.folder / "data"),
+        "log.dirs": str(node.folder / DATA),
     }
     told |= _SMALL | _NOTICED_SOON | dict(settings)
     return "".join(f"{key}={value}\n" for key, value in told.items())

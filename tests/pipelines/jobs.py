@@ -129,6 +129,7 @@ def reference(job: Job) -> Simulation:
         final_rounds=plan.final_rounds,
         policy=plan.policy,
         rounds_per_tick=plan.rounds_per_tick,
+        drift=plan.drift,
     )
 
 

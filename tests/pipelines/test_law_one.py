@@ -18,10 +18,15 @@ from tests.pipelines.jobs import (
     workers,
 )
 
+# The last moment is 50 rounds before the end, so that no job is done before it is struck.
+JOB = [*SETTINGS, "source.rows=4200"]
+FIRST_EPOCH = -2
+MOMENTS = [FIRST_EPOCH, 4, 34, 69, 124]
+
 
 @pytest.fixture(scope="module")
 def truth() -> dict[str, dict[str, bytes]]:
-    run = reference(resolved())
+    run = reference(resolved(JOB))
     return {node: arrays(learner.model()) for node, learner in run.learners.items()}
 
 
@@ -35,12 +40,8 @@ def test_four_workers_in_two_processes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", [(), ("--workers", "2"), ("--processes", "2")])
 def test_flow_equals_loop(tmp_path: Path, truth: object, how: tuple[str, ...]) -> None:
-    finish(start(tmp_path, *how))
+    finish(start(tmp_path, *how, settings=JOB))
     assert models(tmp_path) == truth
-
-
-FIRST_EPOCH = -2
-MOMENTS = [FIRST_EPOCH, 4, 49, 99, 199]
 
 
 def until(folder: Path, moment: int, processes: int) -> None:
@@ -52,7 +53,7 @@ def until(folder: Path, moment: int, processes: int) -> None:
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_one_process_killed_and_restarted(tmp_path: Path, truth: object, moment: int) -> None:
-    job = start(tmp_path, "--processes", "2")
+    job = start(tmp_path, "--processes", "2", settings=JOB)
     until(tmp_path, moment, 2)
     kill([workers(tmp_path)[moment % 2]])
     assert "restarting" in finish(job)
@@ -63,10 +64,10 @@ def test_one_process_killed_and_restarted(tmp_path: Path, truth: object, moment:
 def test_everything_killed_and_resumed_by_others(
     tmp_path: Path, truth: object, moment: int, resume: str
 ) -> None:
-    job = start(tmp_path, "--processes", "2")
+    job = start(tmp_path, "--processes", "2", settings=JOB)
     until(tmp_path, moment, 2)
     kill([job.pid, *workers(tmp_path).values()])
     job.communicate(timeout=60)
     wait_for(lambda: not workers(tmp_path))
-    finish(start(tmp_path, "--resume", "--workers", resume))
+    finish(start(tmp_path, "--resume", "--workers", resume, settings=JOB))
     assert models(tmp_path) == truth
