@@ -144,7 +144,7 @@ class Health:
         if source.kind == "kafka" or source.follow or not statuses:
             return
         done = sum(status.get("samples", 0) + status.get("dead", 0) for status in statuses)
-        done += sum(sum(status.get("round") or ()) for status in statuses)
+        done += sum(sum(status.get("rounds") or ()) for status in statuses)
         stood = self._stood("", done, now)
         if stood > (SLOW_AFTER if all(map(_has_started, statuses)) else STARTED_AFTER):
             yield "yellow", f"no sample was learned and no round done for {stood:.0f} s"

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from operators.hub import Hub
 from pipelines.config import Job, build_job
+from pipelines.gauges import Gauges
 from pipelines.health import Health, Verdict
 from pipelines.live.records import EdgeNow, Now
 
@@ -35,6 +37,9 @@ def job(**exchange: Any) -> Job:
 
 
 def status(time: float, **parts: Any) -> Status:
+    """Make up what a process tells; it may lack keys, but has none that processes do not tell."""
+    told = Gauges(Hub(0, 1, 1, {})).read().keys() | {"process", "seconds", "started", "rows_total"}
+    assert told.issuperset(parts)
     return {"process": 0, "time": time, "samples": 100, **parts}
 
 
@@ -233,7 +238,7 @@ def test_a_neighbour_that_is_silent_is_named_in_asynchronous_time() -> None:
 
 def test_a_source_without_a_lag_that_stands_still_is_yellow() -> None:
     health = Health(build_job({"source": {"kind": "nonlinear", "rows": 100}}))
-    stuck = judged(health, range(0, 70, 5), lambda s: {"round": [4, 5]})
+    stuck = judged(health, range(0, 70, 5), lambda s: {"rounds": [4, 5]})
     assert (stuck[0].state, stuck[-2].state, stuck[-1].state) == ("green", "green", "yellow")
     assert stuck[-1].reasons == ("no sample was learned and no round done for 65 s",)
-    assert judged(health, range(70, 71), lambda s: {"round": [5, 5]})[-1] == Verdict("green")
+    assert judged(health, range(70, 71), lambda s: {"rounds": [5, 5]})[-1] == Verdict("green")
