@@ -1,6 +1,7 @@
 """The node in synchronous time: rounds in step with ticks, and with the neighbours."""
 
 import sys
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -22,6 +23,8 @@ from operators.schema import SCHEMA
 __all__ = ["SynchronousNode"]
 
 Incoming = Share | End | Parcel
+TURN = 0.1
+"""Seconds after which a node lets others of its worker have their turn."""
 
 
 class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
@@ -60,7 +63,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.sent: list[Outgoing] = []
         self.owed = Owed()
         self._behind: list[NodeId] = []
-        self._rebuilt = state is not None
+        self._rebuilt, self._more = state is not None, False
         self._told: dict[str, int] = {}
         if state:
             self._restore(state)
@@ -123,7 +126,8 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
 
     def _advance(self) -> list[Event]:
         events: list[Event] = []
-        while not self.done:
+        until, self._more = time.monotonic() + TURN, False
+        while not self.done and not self._more:
             if not self.waiting:
                 if self._past_the_end():
                     events.extend(self._finish())
@@ -134,11 +138,11 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
             if not self._parcels_are_here():
                 break
             events.extend(self._combine())
+            self._more = time.monotonic() > until
         return events
 
     def _past_the_end(self) -> bool:
-        known = self.plan.ended(self.ends) and self.gossip.ended
-        return known and self.round > self._surely()
+        return self.plan.ended(self.ends) and self.gossip.ended and self.round > self._surely()
 
     def _surely(self) -> int:
         return self.plan.surely(self.ends, (*self.gossip.last_ticks, self.newest))
@@ -238,8 +242,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
     @property
     def _begun(self) -> bool:
         """Whether the node has taken part; one that is to join has not, until then."""
-        first = self.plan.begins_at(self.core.node)
-        return first == 0 or self.waiting or self.round > first
+        return self.waiting or self.round > (self.plan.begins_at(self.core.node) or -1)
 
     def parting(self) -> list[Event]:
         """Give the last words of a node whose job was told to stop."""
@@ -247,10 +250,12 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
 
     @override
     def notify_at(self) -> datetime | None:
-        return datetime.now(UTC) if self._rebuilt else None
+        return datetime.now(UTC) if self._rebuilt or self._more else None
 
     @override
     def on_notify(self) -> tuple[Iterable[Event], bool]:
+        if not self._rebuilt:
+            return self._advance(), self.RETAIN
         self._rebuilt = False
         again: list[Event] = [self._ack(), *self.sent, *self.owed.sent]
         again.extend(ends_for_joiners(self.plan, self.core.node, self._told))

@@ -3,6 +3,8 @@
 import pytest
 
 from anabranch.exchange import Policy
+from anabranch.stream import End
+from operators.synchronous import SynchronousNode
 from tests.operators.flows import run_flow, run_loop
 from tests.operators.toy import ToySource
 from tests.operators.toy_job import NAMES, toy_plan
@@ -60,6 +62,26 @@ def test_a_node_waits_for_its_own_partitions_only(workers, rows):
     source = ToySource(rows, 7)
     for policy in (Policy(), Policy(every=3)):
         compare(source, toy_plan(source.names, "partition", policy=policy), workers=workers)
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(every=4)], ids=["every", "fourth"])
+def test_nodes_that_take_one_round_a_turn(policy, monkeypatch):
+    monkeypatch.setattr("operators.synchronous.TURN", -1.0)
+    source = ToySource([120, 60], 14)
+    ran = compare(source, toy_plan(source.names, policy=policy, final_rounds=9), workers=2)
+    assert "pooled" in ran.models
+
+
+def test_a_long_way_alone_lets_others_have_their_turn(monkeypatch):
+    monkeypatch.setattr("operators.synchronous.TURN", -1.0)
+    source = ToySource([60], 14)
+    plan = toy_plan(source.names, policy=Policy(every=50), final_rounds=30)
+    node = SynchronousNode(plan, NAMES[0], None)
+    assert node.notify_at() is None
+    node.on_batch([End(source.names[0], -1)])
+    assert (node.round, node.notify_at() is not None) == (1, True)
+    node.on_notify()
+    assert node.round == 2
 
 
 def test_a_single_row_a_tick_and_ticks_larger_than_the_source():
