@@ -7,6 +7,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,11 @@ PROGRAMS = {"prometheus": "prometheus", "chromium": "chromium"}
 """Programs, and the packages that hold them."""
 
 _CACHE = Path(__file__).resolve().parent.parent / ".cache"
-_LONGEST = 280
+_LONGEST = 150
 """Seconds apt-get may take."""
+
+_VAIN = 1800
+"""Seconds in which what could not be installed is not tried again."""
 
 
 class ProgramMissingError(Exception):
@@ -53,20 +57,31 @@ def find_or_install(program: str, package: str) -> str:
     with open(_CACHE / "apt-lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if shutil.which(program) is None:
-            _install(package)
+            _install_once(package)
     found = shutil.which(program)
     if found is None:
         raise ProgramMissingError(f"the package {package} is installed, but holds no {program}")
     return found
 
 
-def _install(package: str) -> None:
+def _install_once(package: str) -> None:
+    """Install a package, unless that was in vain a short while ago."""
+    vain = _CACHE / f"apt-{package}-in-vain"
+    if vain.exists() and time.time() - vain.stat().st_mtime < _VAIN:
+        raise ProgramMissingError(vain.read_text(encoding="utf-8"))
+    reason = _install(package)
+    if reason is not None:
+        text = f"apt-get could not install {package}: {reason}"
+        vain.write_text(text, encoding="utf-8")
+        raise ProgramMissingError(text)
+
+
+def _install(package: str) -> str | None:
+    """Install a package; give why that failed."""
     install = ("install", "-y", "-q", "--no-install-recommends", package)
     if _apt(*install) is None:
-        return
-    reason = _apt("update", "-q") or _apt(*install)
-    if reason is not None:
-        raise ProgramMissingError(f"apt-get could not install {package}: {reason}")
+        return None
+    return _apt("update", "-q") or _apt(*install)
 
 
 def _apt(*words: str) -> str | None:
