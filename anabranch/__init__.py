@@ -3,6 +3,7 @@
 The names below are loaded when first used, so that `import anabranch` stays quick.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ _HOMES = {
     "load": "anabranch.model_file",
     "save": "anabranch.model_file",
 }
+
+# What is logged is for whoever asks for it; without this, Python prints warnings by itself.
+logging.getLogger("anabranch").addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:
