@@ -8,7 +8,7 @@ from anabranch.letters import SiteNews
 from anabranch.packing import pack_all, unpack_all
 from anabranch.protocol import Array, Message, NodeId, State
 
-__all__ = ["NO_NEWS", "Ack", "Done", "Final", "Hello", "Outgoing", "Parcel", "Report"]
+__all__ = ["NO_NEWS", "Ack", "Done", "Final", "Hello", "Outgoing", "Parcel", "Report", "Told"]
 
 NO_NEWS: Mapping[str, SiteNews] = {}
 """What nodes tell of sites in a job of one site."""
@@ -85,6 +85,14 @@ class Done:
     """A node has performed its last round."""
 
     node: NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A node has told all that befell it up to a round; see `operators.drift`."""
+
+    node: NodeId
+    round: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from anabranch.protocol import NodeId
 from anabranch.stream import DeadLetter, End, Predictions, Share
 from operators.asynchronous import AsynchronousNode
 from operators.hub import Hub
-from operators.items import Ack, Done, Final, Hello, Outgoing, Parcel, Report
+from operators.items import Ack, Done, Final, Hello, Outgoing, Parcel, Report, Told
 from operators.node_core import Event
 from operators.node_plan import COOPERATIVE, NodePlan
 from operators.schema import upgraded
@@ -40,7 +40,7 @@ class NodesOut:
     finals: Stream[Final]
     predictions: Stream[Predictions]
     dead: Stream[DeadLetter]
-    drift: Stream[Change] | None = None
+    drift: Stream[Change | Told] | None = None
 
 
 class _Named(StatefulBatchLogic[Any, Event, Any]):
@@ -149,7 +149,7 @@ def nodes(
         _only("finals", rest, Final),
         _only("predictions", rest, Predictions),
         _only("dead", rest, DeadLetter),
-        _only("drift", rest, Change) if plan.drift else None,
+        op.flat_map_batch("drift", rest, _of_drift) if plan.drift else None,
     )
 
 
@@ -169,6 +169,11 @@ def _outgoing(items: list[tuple[str, Event]]) -> list[Outgoing]:
 
 def _all_but_outgoing(items: list[tuple[str, Event]]) -> list[Event]:
     return [event for _, event in items if type(event) is not Outgoing]
+
+
+def _of_drift(items: list[Event]) -> list[Change | Told]:
+    # In one stream: a mark stands for all that its node has told before it.
+    return [event for event in items if type(event) is Change or type(event) is Told]
 
 
 def _noting(hub: Hub) -> Callable[[list[Event]], list[Report]]:

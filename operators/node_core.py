@@ -11,15 +11,18 @@ from anabranch.label_rows import columns_of
 from anabranch.protocol import Learner, Message, NodeId
 from anabranch.simulate import address
 from anabranch.stream import DeadLetter, Share
-from operators.items import Final, Outgoing, Parcel, Report
+from operators.items import Final, Outgoing, Parcel, Report, Told
 from operators.late_samples import LateSamples
 from operators.measures import measures_of
-from operators.node_plan import COOPERATIVE, LOCAL, NodePlan
+from operators.node_plan import COOPERATIVE, LOCAL, NodePlan, reports_at
 from operators.samples import Samples
 
 __all__ = ["Event", "NodeCore"]
 
 log = logging.getLogger("anabranch.node")
+
+_TOLD = 10
+"""Rounds, at most, after which a node says that it has told all of drift."""
 
 Event = Any
 """One of the items of `operators.items`, `Predictions` or `DeadLetter`."""
@@ -177,7 +180,7 @@ class NodeCore:
             replace(report, drained=True, present=present)
             for report in self.reports(round, final=False)
         ]
-        return [*reports, *(self._model() if present else ())]
+        return [*reports, *(self._model() if present else ()), *self.told(round)]
 
     def leaving(self, round: int) -> list[Event]:
         """Give scores and model of a node that leaves the network after a round."""
@@ -187,9 +190,24 @@ class NodeCore:
         drift = [] if self.samples.watch is None else self.samples.watch.leave(round)
         return [*reports, *drift, *self.final(round)]
 
+    def due(self, round: int) -> list[Event]:
+        """Give what a node says after a round of some: its scores, that it has told all."""
+        every = self.plan.report_every
+        scores = self.reports(round, final=False) if reports_at(round, every) else []
+        return [*scores, *(self.told(round) if reports_at(round, min(every, _TOLD)) else ())]
+
+    def told(self, round: int) -> list[Event]:
+        """Say that all of drift up to a round is told, where the verdict waits for that.
+
+        A node that is rebuilt says it again: an older version's snapshot of the verdict has none.
+        """
+        if self.samples.watch is None or self.plan.mode == "asynchronous":
+            return []
+        return [Told(self.node, round)]
+
     def final(self, round: int) -> list[Event]:
         """Give the model, what is predicted for rows held back, and rows left without labels."""
-        return [*self._model(), *self.samples.last(round)]
+        return [*self._model(), *self.samples.last(round), *self.told(round)]
 
     def _model(self) -> list[Event]:
         lone = self.plan.lone.get(self.node)

@@ -88,7 +88,9 @@ def _watcher(
         blocks = [item for item in items if isinstance(item, Block)]
         dead = [letter for block in blocks for letter in block.dead]
         if named:
-            dead += [one for b in blocks for one in strangers(b, plan.placements.at(b.tick))]
+            ever = plan.eras.nodes if plan.eras is not None else ()
+            at = plan.placements.at
+            dead += [one for b in blocks for one in strangers(b, at(b.tick), ever)]
         if dead and stop:
             first = dead[0]
             hub.bad_input = f"{first.source}, record {first.position}: {first.detail}"

@@ -1,7 +1,6 @@
 """Scores of nodes become rows of a report: per node, for the network, for companions."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +10,7 @@ from typing_extensions import override
 from anabranch.evaluation import add_totals, disagreement, per_label, scores
 from anabranch.network import Eras
 from anabranch.protocol import Array, NodeId, Task
+from operators.departed import EVER, Departed
 from operators.items import Report
 from operators.measures import summed_up
 from operators.node_plan import COOPERATIVE, LOCAL
@@ -22,9 +22,9 @@ FEW_NODES = 50
 """Up to so many nodes, every report has a row a node; beyond, only the final one."""
 
 Row = dict[str, Any]
-
-
 Pending = dict[tuple[Any, ...], dict[NodeId, Report]]
+_KEY = ("learner", "round", "final", "drained")
+"""What reports of a row have in common; the round is -1 where they need not share one."""
 
 
 class Scoring(StatefulBatchLogic[Report, Row, Pending]):
@@ -43,8 +43,10 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
 
     Notes
     -----
-    A node that leaves has a row of its own at once, its last. When the job is told to stop, all
-    nodes that ever are must be accounted for: those that left, and those yet to come, too.
+    A node that leaves has a row of its own at once, its last. What it did stays in the network's
+    sums: samples, messages, bytes, scores of the whole stream. Windows, held rows and disagreement
+    are those of the nodes that are there. When the job is told to stop, all nodes that ever are
+    must be accounted for: those that left, and those yet to come, too.
     """
 
     def __init__(
@@ -61,48 +63,62 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
         self._nodes = nodes
         self._asynchronous = asynchronous
         self._eras = eras
-        self._pending: Pending = {key: dict(reports) for key, reports in (state or {}).items()}
-        if eras is not None and asynchronous:
-            self._forget_others(frozenset(eras.newest.graph.nodes))
+        self._departed = Departed(eras, asynchronous, state or {})
+        self._pending: Pending = {}
+        for key, reports in (state or {}).items():
+            if len(key) == len(_KEY):  # the others are those of nodes that left
+                self._pending[key] = {n: r for n, r in reports.items() if not self._is_gone(r)}
 
-    def _forget_others(self, nodes: frozenset[NodeId]) -> None:
-        """Have nothing pending of nodes that are not in the network any more."""
-        for key, reports in self._pending.items():
-            self._pending[key] = {
-                node: report
-                for node, report in reports.items()
-                if node in nodes or _is_lone(report)
-            }
+    def _is_gone(self, report: Report) -> bool:
+        """Tell whether a report that waits counts as one of a node that has left."""
+        departed = self._departed.has_left(report)
+        return departed or (report.drained and report.final and not report.present)
 
     @override
     def on_batch(self, values: list[Report]) -> tuple[Iterable[Row], bool]:
         rows: list[Row] = []
         for report in values:
-            if not (report.present or report.drained):
-                rows.append(self._node_row(report) | {"left": True})
-                if self._asynchronous:
-                    continue
-                report = replace(report, drained=True, totals={}, window={}, held=None,
-                                 parameters=None)  # fmt: skip
+            if self._departed.has_left(report):
+                self._departed.keep([report])
+                if not report.drained:
+                    rows.append(self._node_row(report) | {"left": True})
+                rows.extend(self._that_waited(report.learner))
+                continue
             key = self._key(report)
-            reports = self._pending.setdefault(key, {})
-            reports[report.node] = report
-            if len(reports) == self._wanted(report):
-                del self._pending[key]
-                rows.extend(self._complete(key, reports))
+            self._pending.setdefault(key, {})[report.node] = report
+            rows.extend(self._complete(key))
         return rows, self.RETAIN
 
-    def _complete(self, key: tuple[Any, ...], reports: dict[NodeId, Report]) -> list[Row]:
-        gone = {node: one for node, one in reports.items() if not one.present and one.final}
-        if gone:  # for the next time that the job is told to stop
-            self._pending[key] = gone
-        here = [reports[node] for node in sorted(reports) if reports[node].present]
-        return self._rows(here) if here else []
+    def _that_waited(self, learner: str) -> list[Row]:
+        """Give the rows that lacked nothing but the last report of a node that left."""
+        if self._asynchronous:
+            return []
+        keys = sorted((key for key in self._pending if key[0] == learner), key=lambda k: k[:0:-1])
+        return [row for key in keys for row in self._complete(key)]
+
+    def _complete(self, key: tuple[Any, ...]) -> list[Row]:
+        reports, (learner, round, final, drained) = self._pending[key], key
+        until = EVER if drained or self._asynchronous else round if final else round - 1
+        gone = self._departed.until(learner, until)
+        one = next(iter(reports.values()), None)
+        if one is None or not self._are_all(one, reports.keys(), gone.keys()):
+            return []
+        if not (drained or _is_lone(one) or self._departed.are_known(learner, until)):
+            return []
+        del self._pending[key]
+        here = [reports[node] for node in sorted(reports.keys() - gone) if reports[node].present]
+        self._departed.note(here)
+        return self._rows(here, list(gone.values())) if here else []
 
     def _key(self, report: Report) -> tuple[Any, ...]:
         together = self._asynchronous or report.drained
-        final = report.final and report.present
-        return report.learner, -1 if together else report.round, final, report.drained
+        return report.learner, -1 if together else report.round, report.final, report.drained
+
+    def _are_all(self, one: Report, told: Set[NodeId], gone: Set[NodeId]) -> bool:
+        """Tell whether nothing of a kind is missing, by one of those that are there."""
+        if one.drained and self._eras is not None and not (self._asynchronous or _is_lone(one)):
+            return len(told | gone) == len(self._eras.nodes)
+        return len(told) == self._wanted(one)
 
     def _wanted(self, report: Report) -> int:
         """Count the nodes that give a report of this kind."""
@@ -110,23 +126,22 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
             return 1
         if self._eras is None or self._asynchronous:
             return self._nodes
-        if report.drained:
-            return len(self._eras.nodes)
         nodes = set(self._eras.at(report.round).graph.nodes)
         if report.final:  # who leaves after the last round has left
             nodes &= set(self._eras.at(report.round + 1).graph.nodes)
         return len(nodes)
 
-    def _rows(self, reports: list[Report]) -> list[Row]:
-        network = self._network_row(reports)
+    def _rows(self, reports: list[Report], gone: list[Report]) -> list[Row]:
+        network = self._network_row(reports, gone)
         if _is_lone(reports[0]):
             return [network]
         if len(reports) > FEW_NODES and not (reports[0].final or reports[0].drained):
             return [network]
         return [network, *(self._node_row(report) for report in reports)]
 
-    def _network_row(self, reports: list[Report]) -> Row:
-        totals = add_totals([r.totals for r in reports])
+    def _network_row(self, reports: list[Report], gone: list[Report]) -> Row:
+        ever = sorted([*reports, *gone], key=lambda report: report.node)
+        totals = add_totals([r.totals for r in ever])
         held = [r.held for r in reports if r.held is not None]
         row = self._row(
             reports[0],
@@ -135,9 +150,9 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
             add_totals(held) if held else None,
         )
         row["round"] = max(r.round for r in reports)
-        row["samples"] = sum(r.samples for r in reports)
-        row["messages"] = sum(r.messages for r in reports)
-        row["bytes"] = sum(r.bytes for r in reports)
+        row["samples"] = sum(r.samples for r in ever)
+        row["messages"] = sum(r.messages for r in ever)
+        row["bytes"] = sum(r.bytes for r in ever)
         row["disagreement"] = _spread(reports)
         row["measures"] = summed_up(r.measures for r in reports)
         confusion = totals if not held else add_totals(held)
@@ -178,7 +193,8 @@ class Scoring(StatefulBatchLogic[Report, Row, Pending]):
 
     @override
     def snapshot(self) -> Pending:
-        return {key: dict(reports) for key, reports in self._pending.items()}
+        pending = {key: dict(reports) for key, reports in self._pending.items()}
+        return pending | self._departed.export()
 
 
 def _is_lone(report: Report) -> bool:

@@ -16,7 +16,7 @@ from operators.ears import Ears
 from operators.gossip import Gossip, ends_for_joiners, with_news
 from operators.items import Ack, Done, Outgoing, Parcel
 from operators.node_core import Event, NodeCore
-from operators.node_plan import NodePlan, reports_at
+from operators.node_plan import NodePlan
 from operators.owed import Owed
 from operators.schema import SCHEMA
 
@@ -225,9 +225,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         ticks, later = divmod(self.round + 1, self.plan.rounds_per_tick)
         if not later and ticks % self.plan.ack_every == 0:
             events.append(Ack(self.core.node, ticks - 1))
-        if reports_at(self.round, self.plan.report_every):
-            events.extend(self.core.reports(self.round, final=False))
-        return events
+        return [*events, *self.core.due(self.round)]
 
     def _finish(self) -> list[Event]:
         self.done = True
@@ -258,6 +256,7 @@ class SynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
             return self._advance(), self.RETAIN
         self._rebuilt = False
         again: list[Event] = [self._ack(), *self.sent, *self.owed.sent]
+        again.extend(self.core.told(self.round - 1))
         again.extend(ends_for_joiners(self.plan, self.core.node, self._told))
         if self.gossip.last_ticks:
             again.extend(self._spread())

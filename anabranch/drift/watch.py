@@ -29,6 +29,7 @@ class Change:
     round : in which it was noticed
     since : round in which the drift began, as the detector estimates it
     before, after : mean error before the drift and since; at its end, that of the newest chunks
+    left : whether it is over only since the node leaves the network, after its last round
     """
 
     node: NodeId
@@ -37,6 +38,7 @@ class Change:
     since: int
     before: float
     after: float
+    left: bool = False
 
 
 class _Drift(NamedTuple):
@@ -165,7 +167,7 @@ class NodeWatch:
         drift, self._drift = self._drift, None
         if drift is None:
             return []
-        return [Change(self.node, "end", round, drift.since, drift.before, drift.after)]
+        return [Change(self.node, "end", round, drift.since, drift.before, drift.after, True)]
 
     def export(self) -> dict[str, Any]:
         """Give the state as plain values."""

@@ -38,7 +38,8 @@ class DriftSection(Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[float, Meta(gt=0, le=0.5)],
         Meta(
             description="About the chance that a mean raises a false alarm, anywhere in the "
-            "network: its nodes share it."
+            "network: its nodes share it. So a node raises one in some every * nodes / delta "
+            "samples: 4 million at 20 nodes and the defaults."
         ),
     ] = 1e-4
     rise: Annotated[
@@ -54,7 +55,11 @@ class DriftSection(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 20
     settle: Annotated[
         Annotated[int, Meta(ge=1)],
-        Meta(description="Means after which a drift is over, though errors have not come down."),
+        Meta(
+            description="Means after which a drift is over, though errors have not come down: they "
+            "are the usual then, which the next drift must exceed. It is over before when no more "
+            "than a quarter of the rise is left in the newest ten."
+        ),
     ] = 50
     most: Annotated[
         Annotated[float, Meta(ge=0, le=1)],

@@ -26,6 +26,7 @@ def check(model):
     assert {node for node in rows if "left" in rows[node]} == left
     total = sum(row["samples"] for node, row in rows.items() if node is not None)
     assert total == sum(model.source.rows)
+    assert not present or rows[None]["samples"] == total
 
 
 @settings(max_examples=10)
