@@ -1,12 +1,12 @@
-"""Small files of JSON: read while others write them, written whole."""
+"""Small files of JSON: read while others write them, written whole; and logs, appended to."""
 
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-__all__ = ["read_lines", "read_object", "write_whole"]
+__all__ = ["open_to_append", "read_lines", "read_object", "write_whole"]
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -37,3 +37,14 @@ def read_object(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def open_to_append(path: Path) -> IO[bytes]:
+    """Open a file to be appended to; a line that a killed process left unfinished is ended."""
+    file = path.open("a+b")
+    if file.tell():
+        file.seek(-1, os.SEEK_END)
+        if file.read(1) != b"\n":
+            file.write(b"\n")
+            file.flush()
+    return file

@@ -19,6 +19,8 @@ from threading import Thread
 from types import FrameType
 from typing import Any, Self
 
+from pipelines.files import open_to_append
+
 __all__ = [
     "BAD_INPUT",
     "STOPPED",
@@ -109,7 +111,7 @@ def supervise(
     ----------
     job_file : the run's job.json
     processes : number of processes, 1 or more
-    log : gives the file a process prints to
+    log : gives the file a process prints to, at its end
     restarts : times to start again after a death; 0 without recovery
     module : module that a process runs
     watch : called often while the processes run
@@ -124,10 +126,9 @@ def supervise(
     with ExitStack() as held:
         heard = held.enter_context(Signals()) if signals is None else signals
         held.enter_context(heard.polled())
-        attempt = starts = 0
+        attempt = 0
         while True:
-            outcome = _run_once(plan, heard, starts)
-            starts += 1
+            outcome = _run_once(plan, heard)
             if outcome == Outcome(0) and (interlude or _NONE).act():
                 continue
             if attempt == restarts or heard.count or outcome.code not in (CRASH, LOST):
@@ -144,8 +145,7 @@ def supervise(
 def exit_with_parent() -> None:
     """End this process when its supervisor dies, even by kill -9; for a worker's start.
 
-    The supervisor holds the other end of this process's standard input, so its death, of
-    whatever kind, is an end of file here. Does nothing in a process without a supervisor.
+    Its death is the end of this process's standard input. Without a supervisor nothing is done.
     """
     if os.environ.get(_SUPERVISED) == "1":
         Thread(target=_await_end_of_input, name="exit-with-parent", daemon=True).start()
@@ -201,17 +201,17 @@ class Signals:
             raise KeyboardInterrupt
 
 
-def _run_once(plan: Plan, signals: Signals, starts: int) -> Outcome:
+def _run_once(plan: Plan, signals: Signals) -> Outcome:
     if signals.count:  # heard before anything was started
         return Outcome(0, signalled=True)
-    children = _start(plan, starts)
+    children = _start(plan)
     try:
         return _wait(plan, signals, children)
     finally:
         _kill(children)
 
 
-def _start(plan: Plan, starts: int) -> list[subprocess.Popen[bytes]]:
+def _start(plan: Plan) -> list[subprocess.Popen[bytes]]:
     addresses = [f"localhost:{port}" for port in free_ports(plan.processes)]
     environment = {**_KEEP_MEMORY, **os.environ, _SUPERVISED: "1", "PYTHONUNBUFFERED": "1"}
     environment.update({f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD})
@@ -220,7 +220,7 @@ def _start(plan: Plan, starts: int) -> list[subprocess.Popen[bytes]]:
         command = [sys.executable, "-m", plan.module, str(plan.job_file), "--process", str(process)]
         if plan.processes > 1:
             command += ["--addresses", ";".join(addresses)]
-        with plan.log(process).open("ab" if starts else "wb") as output:
+        with open_to_append(plan.log(process)) as output:
             children.append(
                 # Its own session: a terminal's Ctrl-C reaches the supervisor alone, who passes
                 # it on once.

@@ -63,15 +63,17 @@ def run_process(job_file: Path, process: int, addresses: str | None, held: ExitS
 
     Parameters
     ----------
-    held : keeps the log until the caller has logged how the process ends
+    held : keeps the job's folders, and the log until the caller has logged how the process ends
     """
     from pipelines.config import from_json
     from pipelines.flow import build_flow
+    from pipelines.lock import hold_as_worker
     from pipelines.logs import logged, write_to_stderr
     from pipelines.run_dir import RunDirectory
     from pipelines.status import write_status
 
     job = from_json(job_file.read_bytes())
+    hold_as_worker(job, held)
     held.enter_context(logged(job.logs, write_to_stderr, process=process))
     log.info(
         "process %d of %d begins: %s, %s",

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -23,6 +23,8 @@ __all__ = [
     "print_failure",
     "print_report",
     "score_table",
+    "tell_end",
+    "tell_report",
 ]
 
 log = logging.getLogger("anabranch.run")
@@ -54,6 +56,29 @@ def print_report(run_dir: RunDirectory, console: Console) -> None:
     """Print where the report is, if there is one."""
     if run_dir.report.exists():
         _print(console, f"report: {run_dir.report}")
+
+
+def tell_end(
+    job: Job, run_dir: RunDirectory, outcome: Outcome, console: Console, begun: Sequence[int]
+) -> None:
+    """Tell how a run ended, in the form of its log; `begun` as of `print_failure`."""
+    if job.logs.format == "json":
+        if outcome.code:
+            log_failure(job, run_dir, outcome, begun)
+        else:
+            log_closing(job, run_dir, outcome)
+    elif outcome.code:
+        print_failure(job, run_dir, outcome, begun)
+    else:
+        print_closing(job, run_dir, outcome, console)
+
+
+def tell_report(job: Job, run_dir: RunDirectory, console: Console) -> None:
+    """Tell where the report is, if there is one, in the form of the log."""
+    if job.logs.format == "text":
+        print_report(run_dir, console)
+    elif run_dir.report.exists():
+        log.info("report: %s", run_dir.report)
 
 
 def _print(console: Console, line: str, style: str | None = None) -> None:
@@ -97,10 +122,17 @@ def _title(held: bool, batch_rounds: int | None, stopped: bool) -> str:
     return f"{'the stream so far' if stopped else 'the whole stream'}: {_STREAM}"
 
 
-def print_failure(job: Job, run_dir: RunDirectory, outcome: Outcome) -> None:
-    """Print on standard error why a run failed: the record, or the end of each process's log."""
+def print_failure(
+    job: Job, run_dir: RunDirectory, outcome: Outcome, begun: Sequence[int] = ()
+) -> None:
+    """Print on standard error why a run failed: the record, or the end of each process's log.
+
+    Parameters
+    ----------
+    begun : bytes at the start of each log that are not of this run
+    """
     complain(f"{job.job.name}: {outcome.reason}")
-    logs = _logs(job, run_dir)
+    logs = _logs(job, run_dir, begun)
     sentence = _sentence(outcome, logs)
     if sentence is not None:
         complain(sentence)
@@ -111,9 +143,11 @@ def print_failure(job: Job, run_dir: RunDirectory, outcome: Outcome) -> None:
             complain("\n".join(lines[-_TAIL:]))
 
 
-def log_failure(job: Job, run_dir: RunDirectory, outcome: Outcome) -> None:
-    """Log why a run failed."""
-    sentence = _sentence(outcome, _logs(job, run_dir))
+def log_failure(
+    job: Job, run_dir: RunDirectory, outcome: Outcome, begun: Sequence[int] = ()
+) -> None:
+    """Log why a run failed; as `print_failure`."""
+    sentence = _sentence(outcome, _logs(job, run_dir, begun))
     why = outcome.reason if sentence is None else f"{outcome.reason}: {sentence}"
     log.critical(why, extra={"code": outcome.code})
 
@@ -139,8 +173,12 @@ def _sentence(outcome: Outcome, logs: Mapping[int, list[str]]) -> str | None:
     return None if memory is None else f"{OUT_OF_MEMORY} ({memory})"
 
 
-def _logs(job: Job, run_dir: RunDirectory) -> dict[int, list[str]]:
-    return {process: _log_lines(run_dir, process) for process in range(job.parallel.processes)}
+def _logs(job: Job, run_dir: RunDirectory, begun: Sequence[int]) -> dict[int, list[str]]:
+    offsets = dict(enumerate(begun))
+    return {
+        process: _log_lines(run_dir, process, offsets.get(process, 0))
+        for process in range(job.parallel.processes)
+    }
 
 
 def _find(pattern: re.Pattern[str], lines: Iterable[str]) -> str | None:
@@ -148,9 +186,13 @@ def _find(pattern: re.Pattern[str], lines: Iterable[str]) -> str | None:
     return next((match[1] for match in map(pattern.search, lines) if match), None)
 
 
-def _log_lines(run_dir: RunDirectory, process: int) -> list[str]:
-    log = run_dir.log(process)
-    return log.read_text(errors="replace").splitlines() if log.exists() else []
+def _log_lines(run_dir: RunDirectory, process: int, offset: int) -> list[str]:
+    path = run_dir.log(process)
+    if not path.exists():
+        return []
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read().decode(errors="replace").splitlines()
 
 
 def _facts(job: Job, outcome: Outcome, summary: Mapping[str, Any]) -> list[str]:

@@ -85,11 +85,17 @@ def _look_through(folder: Path) -> None:
     snapshots = Snapshots(folder)
     try:
         check_schema(snapshots)
+        disagreement = snapshots.disagreement()
         snapshots.compact()
     except sqlite3.Error as error:
         raise ConfigurationError(
             f"recovery.dir is {show(str(folder))}, whose files are damaged: {error}"
         ) from None
+    if disagreement:
+        raise ConfigurationError(
+            f"recovery.dir is {show(str(folder))}, from which nothing can be resumed: "
+            f"{disagreement}"
+        )
 
 
 def _create(folder: Path) -> None:

@@ -1,8 +1,9 @@
 """`anabranch run`: a job from start to end."""
 
 import logging
+import socket
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -13,25 +14,22 @@ import typer
 from rich.console import Console
 
 from anabranch.errors import ConfigurationError
-from pipelines.cli.closing import (
-    log_closing,
-    log_failure,
-    print_closing,
-    print_failure,
-    print_report,
-)
+from pipelines.cli.closing import tell_end, tell_report
 from pipelines.cli.early import heard
-from pipelines.cli.guard import complain
+from pipelines.cli.guard import complain, complain_as
+from pipelines.cli.opening import announce, say
 from pipelines.cli.progress import make_display, print_line
 from pipelines.cli.recovery import prepare_recovery, tell_resumption
 from pipelines.cli.report import write_page
 from pipelines.cli.source import check_source
 from pipelines.cli.starts import find_models
 from pipelines.cli.tail import Follower
-from pipelines.cli.watcher import Watcher, parse_address
+from pipelines.cli.watcher import Watcher
 from pipelines.cli.worker_logs import WorkerLogs
 from pipelines.config import Job, Target, load_job
+from pipelines.lock import job_lock
 from pipelines.logs import logged
+from pipelines.port import listen, parse_address
 from pipelines.resume import kept_keys
 from pipelines.run_dir import RunDirectory
 from pipelines.run_summary import write_summary
@@ -43,8 +41,8 @@ __all__ = ["run"]
 log = logging.getLogger("anabranch.run")
 network_log = logging.getLogger("anabranch.network")
 
-Http = tuple[str, int] | None
-"""Address of a job's HTTP port, if it has one."""
+Http = socket.socket | None
+"""A job's HTTP port, which listens already, if it has one."""
 
 
 def run(
@@ -115,21 +113,25 @@ def run(
     }
     overrides = [f"{key}={value}" for key, value in short.items() if value is not None]
     address = None if http is None else parse_address(http)
-    with heard() as signals:
+    with heard() as signals, ExitStack() as held:
         load = partial(load_job, job, [*(settings or []), *overrides], source=source)
         resolved = load()
+        complain_as(resolved.logs.format)
+        held.enter_context(job_lock(resolved))
+        # Taken before anything is changed: it may be in use.
+        port = None if address is None else held.enter_context(listen(address))
         # What a start that was cut short has left is no run yet.
         begun = carry_on and RunDirectory.of(resolved).holds_run()
         if (resume or begun) and RunDirectory.of(resolved).holds_run():
             resolved = load(kept=kept_keys(RunDirectory.of(resolved).read_job()))
-        how = Start(resume or begun, overwrite or (carry_on and not begun), address, models)
+        how = Start(resume or begun, overwrite or (carry_on and not begun), port, models)
         code = _prepare_and_perform(resolved, signals, how)
     raise typer.Exit(code)
 
 
 @dataclass(frozen=True)
 class Start:
-    """How a job is to be started, its HTTP port's address and its models' folder, if any."""
+    """How a job is to be started, its HTTP port and its models' folder, if any."""
 
     resume: bool
     overwrite: bool
@@ -155,8 +157,9 @@ def _prepare_and_perform(job: Job, signals: Signals, how: Start) -> int:
         complain(
             f"{job.job.name}: already complete; what has come since is for another job (job.name)"
         )
-        print_closing(job, run_dir, Outcome(0), console)
-        print_report(run_dir, console)
+        with logged(job.logs, partial(print_line, console)):
+            tell_end(job, run_dir, Outcome(0), console, ())
+            tell_report(job, run_dir, console)
         return 0
     networks = settle_networks(job, run_dir if resume else None, source.partitions, complain)
     staged = None if starts is None else starts.stage(run_dir)
@@ -197,9 +200,9 @@ def _performed(
     http: Http,
     partitions: Collection[str],
 ) -> int:
-    _announce(job, run_dir, console)
-    begin = time.monotonic()
-    outcome = _watched(job, run_dir, console, signals, http, partitions)
+    announce(job, run_dir, console)
+    begin, logs = time.monotonic(), WorkerLogs(run_dir, job.parallel.processes)
+    outcome = _watched(job, run_dir, console, signals, http, partitions, logs)
     if run_dir.reached_end() and not outcome.code:
         outcome = Outcome(0)  # a signal that came after the last round stopped nothing
     write_summary(
@@ -209,7 +212,7 @@ def _performed(
         signalled=outcome.signalled,
         failed=bool(outcome.code) and not outcome.signalled,
     )
-    return _close(job, run_dir, outcome, console)
+    return _close(job, run_dir, outcome, console, logs.begun)
 
 
 def _watched(
@@ -219,6 +222,7 @@ def _watched(
     signals: Signals,
     http: Http,
     partitions: Collection[str],
+    logs: WorkerLogs,
 ) -> Outcome:
     from pipelines.control.desk import attended
 
@@ -227,11 +231,10 @@ def _watched(
         display = held.enter_context(
             make_display(console, follower, bounded=job.source.bounded, form=job.logs.format)
         )
-        logs = WorkerLogs(run_dir, job.parallel.processes)
-        watcher = Watcher(job, run_dir, logging.getLogger("anabranch.http").info)
+        watcher = Watcher(job, run_dir, partial(say, job, console))
         held.enter_context(watcher.served(http))
         stopped = partial(watcher.lost, "the network has changed", planned=True)
-        changes = attended(job, run_dir, partitions, network_log.warning, stopped)
+        changes = attended(job, run_dir, partitions, network_log.info, stopped, network_log.warning)
 
         def watch() -> None:
             display.update()
@@ -261,37 +264,15 @@ def _watched(
     return outcome
 
 
-def _announce(job: Job, run_dir: RunDirectory, console: Console) -> None:
-    from pipelines.networks import networks_of
-
-    nodes = f"{len(networks_of(job, run_dir.networks).eras[-1].nodes)}"
-    if job.sites.here is not None:
-        nodes = f"site {job.sites.here} with {len(job.hosted)} of {nodes}"
-    text = (
-        f"{job.job.name}: {nodes} nodes, {job.learner.kind}, {job.exchange.mode}; "
-        f"run directory {run_dir.path}"
-    )
-    if job.logs.format == "json":
-        log.info(text)
-    else:
-        print_line(console, text)
-
-
-def _close(job: Job, run_dir: RunDirectory, outcome: Outcome, console: Console) -> int:
+def _close(
+    job: Job, run_dir: RunDirectory, outcome: Outcome, console: Console, begun: Sequence[int]
+) -> int:
     # Drawing the report takes seconds: what is known is printed before.
-    if job.logs.format == "json":
-        (log_failure if outcome.code else log_closing)(job, run_dir, outcome)
-    elif outcome.code:
-        print_failure(job, run_dir, outcome)
-    else:
-        print_closing(job, run_dir, outcome, console)
+    tell_end(job, run_dir, outcome, console, begun)
     if job.output.report and run_dir.scores.exists():
         try:
             write_page([run_dir.path], run_dir.report)
         except ConfigurationError as error:
             complain(f"no report: {error}")
-    if job.logs.format == "text":
-        print_report(run_dir, console)
-    elif run_dir.report.exists():
-        log.info("report: %s", run_dir.report)
+    tell_report(job, run_dir, console)
     return outcome.code

@@ -48,7 +48,7 @@ def state(
 
     run, place = _where(folder)
     snapshots = Snapshots(place)
-    saved = snapshots.prune() if prune else None
+    saved = _pruned(snapshots) if prune else None
     summary = _summary(snapshots, run)
     written = [] if export is None else _export(summary, export, run)
     missing = [f"node {one.node!r} was not exported: {one.trouble}" for one in written if one.wrong]
@@ -74,6 +74,13 @@ def _where(folder: Path) -> tuple["RunDirectory | None", Path]:
     if job.recovery.dir is None:
         raise ConfigurationError(f"{folder} is a run without snapshots: recovery.dir is not set")
     return run, Path(job.recovery.dir)
+
+
+def _pruned(snapshots: "Snapshots") -> int:
+    from pipelines.lock import folder_lock
+
+    with folder_lock("recovery.dir", snapshots.folder, "anabranch state --prune"):
+        return snapshots.prune()
 
 
 def _summary(snapshots: "Snapshots", run: "RunDirectory | None") -> "Summary":
@@ -148,12 +155,15 @@ def _table(summary: "Summary") -> "Table":
 
 def _where_it_stands(summary: "Summary") -> str:
     low, high = summary.rounds
-    rounds = f"round {low:,}" if low == high else f"rounds {low:,} to {high:,}"
+    rounds = f"at round {low:,}" if low == high else f"at rounds {low:,} to {high:,}"
+    if not summary.nodes:
+        rounds = "without a snapshot of any node"
+    times = f" ({summary.multiple:.1f} times)" if summary.multiple else ""
     return (
-        f"{'complete; ' if summary.complete else ''}goes on at {rounds}, epoch "
+        f"{'complete; ' if summary.complete else ''}goes on {rounds}, epoch "
         f"{summary.epochs.resume:,}; last snapshot {summary.age():,.0f} s old; "
-        f"{_count(summary.live, 'byte')} of state in {_count(summary.size, 'byte')} of files "
-        f"({summary.multiple:.1f} times); "
+        f"{_count(summary.live, 'byte')} of state in {_count(summary.size, 'byte')} of files"
+        f"{times}; "
         f"{_count(summary.replaced, 'replaced snapshot')}"
     )
 

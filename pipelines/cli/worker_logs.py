@@ -23,10 +23,21 @@ class WorkerLogs:
     ----------
     run_dir : where the logs are
     processes : how many there are
+
+    Attributes
+    ----------
+    begun : bytes of each log that were there before: those of the run that is resumed
     """
 
     def __init__(self, run_dir: RunDirectory, processes: int) -> None:
-        self._tails = [Tail(run_dir.log(process)) for process in range(processes)]
+        paths = [run_dir.log(process) for process in range(processes)]
+        self.begun = tuple(path.stat().st_size if path.exists() else 0 for path in paths)
+        self._tails = [
+            Tail(path, newest=0 if size else None)
+            for path, size in zip(paths, self.begun, strict=True)
+        ]
+        for tail in self._tails:
+            tail.lines()
         self._next = 0.0
 
     def lines(self, *, now: bool = False) -> list[str]:

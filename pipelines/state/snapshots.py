@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ __all__ = ["Epochs", "Row", "Snapshots"]
 
 _NAME = "part-*.sqlite3"
 _FEW_PAGES = 256
+_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class Snapshots:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._held: dict[str, sqlite3.Connection] = {}
+        self._epochs: Epochs | None = None
         self.files = sorted(folder.glob(_NAME))
         if not self.files:
             raise ConfigurationError(
@@ -75,13 +78,51 @@ class Snapshots:
                 f"({_NAME}), or the directory of a run that has one"
             )
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let all that is read meanwhile be of one moment, though a job replaces it.
+
+        Raises
+        ------
+        sqlite3.Error
+            A file is too damaged to be read.
+        """
+        with self._hold():
+            yield
+
+    def _hold(self) -> ExitStack:
+        """Hold each file by itself, and all again where the job has gone on meanwhile."""
+        tries = 0
+        while True:
+            tries += 1
+            with ExitStack() as files:
+                before = self.epochs()
+                held = {file.name: files.enter_context(_begun(file)) for file in self.files}
+                after = self.epochs()
+                # In the end, epochs that are newer than what is held: then nothing is lacking.
+                if before == after or tries == _TRIES:
+                    files.callback(self._let_go)
+                    self._held, self._epochs = held, after
+                    return files.pop_all()
+
+    def _let_go(self) -> None:
+        self._held, self._epochs = {}, None
+
+    @contextmanager
+    def _opened(self, file: Path) -> Iterator[sqlite3.Connection]:
+        if file.name in self._held:
+            yield self._held[file.name]
+            return
+        with _opened(file) as database:
+            yield database
+
     def faults(self) -> list[str]:
         """Tell what is wrong with the files: missing, damaged, or of several directories."""
         found: list[str] = []
         counts: dict[str, int] = {}
         for file in self.files:
             try:
-                with _opened(file) as database:
+                with self._opened(file) as database:
                     found.extend(_damage(file, database))
                     counts[file.name] = database.execute("SELECT part_count FROM parts").fetchone()[
                         0
@@ -92,28 +133,52 @@ class Snapshots:
         missing = {f"part-{number}.sqlite3" for number in range(wanted)} - {
             file.name for file in self.files
         }
-        return found + [f"{name} is missing" for name in sorted(missing)]
+        found += [f"{name} is missing" for name in sorted(missing)]
+        return found or [told for told in [self.disagreement()] if told]
 
     def epochs(self) -> Epochs:
         """Give from where a job would go on."""
+        if self._epochs is not None:
+            return self._epochs
         starts: list[tuple[int, int, int]] = []
-        fronts: dict[int, list[int]] = {}
+        fronts: dict[tuple[int, int], int] = {}
         for file in self.files:
-            with _opened(file) as database:
+            with self._opened(file) as database:
                 starts += database.execute("SELECT ex_num, worker_count, resume_epoch FROM exs")
-                for number, front in database.execute("SELECT ex_num, worker_frontier FROM fronts"):
-                    fronts.setdefault(number, []).append(front)
+                for start, worker, front in database.execute(_FRONTS):
+                    fronts[start, worker] = max(front, fronts.get((start, worker), front))
         if not starts:
             return Epochs(-1, 0, 1)
         number, workers, resume = max(starts)
-        return Epochs(number, workers, min(fronts.get(number, [resume])))
+        reached = (fronts.get((number, worker), resume) for worker in range(workers))
+        return Epochs(number, workers, min(reached))
+
+    def disagreement(self) -> str:
+        """Say how the files are of different times, so that no job can go on; "" if they are not.
+
+        The engine refuses them: what was to be kept for that epoch may be deleted already.
+        """
+        kept: dict[str, int] = {}
+        for file in self.files:
+            with self._opened(file) as database:
+                (epoch,) = database.execute("SELECT max(commit_epoch) FROM commits").fetchone()
+                kept[file.name] = epoch or 0
+        resume = self.epochs().resume  # after the files: it only grows while a job runs
+        late = {name: epoch for name, epoch in kept.items() if epoch > resume}
+        if not late:
+            return ""
+        return (
+            f"the files are of different times, as when two runs wrote to them: a job would go on "
+            f"from epoch {resume:,}, but {', '.join(late)} hold none before epoch "
+            f"{min(late.values()):,}; put a copy of all of them back, or begin anew (--overwrite)"
+        )
 
     def rows(self) -> list[Row]:
         """Give all snapshots, newest first within a key."""
         query = "SELECT step_id, state_key, snap_epoch, length(ser_change), created_at FROM snaps"
         rows: list[Row] = []
         for file in self.files:
-            with _opened(file) as database:
+            with self._opened(file) as database:
                 rows.extend(
                     Row(step, key, epoch, size, datetime.fromisoformat(made).replace(tzinfo=UTC),
                         file.name)
@@ -134,7 +199,7 @@ class Snapshots:
         """Give the keys that a step ever had a snapshot of."""
         found: set[str] = set()
         for file in self.files:
-            with _opened(file) as database:
+            with self._opened(file) as database:
                 query = "SELECT DISTINCT state_key FROM snaps WHERE step_id = ?"
                 found.update(key for (key,) in database.execute(query, (step,)))
         return found
@@ -144,7 +209,7 @@ class Snapshots:
         query = (
             "SELECT ser_change FROM snaps WHERE step_id = ? AND state_key = ? AND snap_epoch = ?"
         )
-        with _opened(self.folder / row.file) as database:
+        with self._opened(self.folder / row.file) as database:
             found = database.execute(query, (row.step, row.key, row.epoch)).fetchone()
         return bytes(found[0])
 
@@ -194,6 +259,7 @@ class Snapshots:
         return sum(file.stat().st_size for file in self.folder.glob(f"{_NAME}*"))
 
 
+_FRONTS = "SELECT ex_num, worker_index, worker_frontier FROM fronts"
 _SUPERSEDED = """
 DELETE FROM snaps WHERE snap_epoch < (
     SELECT max(later.snap_epoch) FROM snaps AS later
@@ -209,6 +275,16 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
     place = file.absolute().as_uri()
     with closing(sqlite3.connect(f"{place}?mode=rw", uri=True)) as database:
         database.execute("PRAGMA query_only = ON")
+        yield database
+
+
+@contextmanager
+def _begun(file: Path) -> Iterator[sqlite3.Connection]:
+    """Open a file whose content stays as it is now, whatever a job writes to it."""
+    with _opened(file) as database:
+        database.isolation_level = None
+        database.execute("BEGIN")
+        database.execute("SELECT count(*) FROM snaps").fetchone()  # a read is what begins it
         yield database
 
 

@@ -38,7 +38,7 @@ class Summary:
     @property
     def multiple(self) -> float:
         """How many times the state the files take; 0 where there is none."""
-        return self.size / self.live if self.live else 0.0
+        return self.size / self.live if self.live and self.nodes else 0.0
 
     @property
     def rounds(self) -> tuple[int, int]:
@@ -63,7 +63,7 @@ class Summary:
             "age_seconds": round(self.age(), 1),
             "bytes": self.size,
             "live_bytes": self.live,
-            "multiple": round(self.multiple, 2),
+            "multiple": round(self.multiple, 2) or None,
             "replaced_snapshots": self.replaced,
             "faults": self.faults,
             "nodes": [
@@ -82,7 +82,7 @@ class Summary:
 
 
 def summarise(snapshots: Snapshots, *, complete: bool = False) -> Summary:
-    """Look a recovery directory through.
+    """Look a recovery directory through, as it is at one moment.
 
     Parameters
     ----------
@@ -93,6 +93,11 @@ def summarise(snapshots: Snapshots, *, complete: bool = False) -> Summary:
     sqlite3.Error
         A file is too damaged to be read; `Snapshots.faults` says which.
     """
+    with snapshots.held():
+        return _summarised(snapshots, complete)
+
+
+def _summarised(snapshots: Snapshots, complete: bool) -> Summary:
     nodes, current = node_states(snapshots), snapshots.current()
     steps: dict[str, list[Row]] = defaultdict(list)
     for row in current:

@@ -220,6 +220,7 @@ def test_guarded_brokers(
         (["{file}", "--set", "kafka.security=tsl"], 'kafka.security is "tsl"'),
         (["{file}", "--set", "kafka.ca_file=ca.pem"], "kafka.ca_file is 'ca.pem', but"),
         (["{file}", "--brokers", "localhost"], "kafka.brokers names 'localhost'"),
+        (["{file}", "--brokers", "bob:word@h:9"], 'a name or password before "@h:9"; it must be'),
         (["{file}", "--job", "no.toml"], "the job file no.toml cannot be read"),
     ],
 )

@@ -1,6 +1,8 @@
 """The folder of snapshots: made for a new run, looked through before an old one goes on."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -41,5 +43,17 @@ def test_a_damaged_folder_is_told_in_a_sentence(
 ) -> None:
     prepare_recovery(job)
     harm(tmp_path / "state" / "part-2.sqlite3")
+    with pytest.raises(ConfigurationError, match=told):
+        prepare_recovery(job, resume=True)
+
+
+def test_a_folder_that_the_engine_would_refuse_is_told_in_a_sentence(
+    job: Job, tmp_path: Path
+) -> None:
+    prepare_recovery(job)
+    for file in sorted((tmp_path / "state").glob("part-[01].sqlite3")):
+        with closing(sqlite3.connect(file)) as database, database:
+            database.execute("INSERT INTO commits (part_index, commit_epoch) VALUES (0, 812)")
+    told = r"go on from epoch 1, but part-0\.sqlite3, part-1\.sqlite3 hold none before epoch 812"
     with pytest.raises(ConfigurationError, match=told):
         prepare_recovery(job, resume=True)
