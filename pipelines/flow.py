@@ -54,8 +54,7 @@ def build_flow(job: Job, process: int = 0) -> Built:
         The source or the network cannot be used as configured.
     """
     networks = networks_of(job, RunDirectory.of(job).networks)
-    if len(networks.eras) > 1:  # a record may be of any node that ever was
-        job = replace(job, network=replace(job.network, nodes=networks.nodes))
+    job = _with_nodes_of(job, networks)
     topics = open_topics(job, process)
     source = build_source(job, topics)
     plan = build_plan(job, source, networks)
@@ -81,6 +80,16 @@ def build_flow(job: Job, process: int = 0) -> Built:
     return Built(flow, hub, topics.gauges(hub))
 
 
+def _with_nodes_of(job: Job, networks: Networks) -> Job:
+    """Name all nodes that ever were, of any of which a record may be: the job file's may be others.
+
+    They are even where there is one network only, if it took the first one's place in round 0.
+    """
+    if networks.nodes == job.network.names:
+        return job
+    return replace(job, network=replace(job.network, nodes=networks.nodes))
+
+
 def build_plan(job: Job, source: JobSource, networks: Networks | None = None) -> NodePlan:
     """Give the settings that all nodes of a job share.
 
@@ -98,7 +107,7 @@ def build_plan(job: Job, source: JobSource, networks: Networks | None = None) ->
         make=own.make,
         restore=own.restore,
         weights=weights,
-        placement=_placement(job, source, job.hosted if eras is None else weights.graph.nodes),
+        placement=_placement(job, source, _placed(job, weights)),
         task=LEARNERS[learner.kind].task,
         ranks=learner.ranks,
         features=source.width,
@@ -170,6 +179,11 @@ def _roles(job: Job, weights: Weights) -> Mapping[NodeId, str]:
     if "role" not in signature(LEARNERS[section.kind]).parameters:
         return {}
     return elastic_net_roles(weights.graph, section.options["shape"])
+
+
+def _placed(job: Job, weights: Weights) -> tuple[NodeId, ...]:
+    """Give the nodes that samples go to: those of its site, else all of the network."""
+    return weights.graph.nodes if job.hosted == job.network.names else job.hosted
 
 
 def _placement(job: Job, source: JobSource, nodes: tuple[NodeId, ...]) -> Placement:

@@ -50,10 +50,12 @@ class Place(Struct, frozen=True):
     ----------
     control : network.control
     at : the next byte of the file, or record of the topic
+    checksum : of the file's bytes before it; older versions did not keep it
     """
 
     control: str
     at: int
+    checksum: int | None = None
 
 
 class Networks(Struct, frozen=True):

@@ -74,7 +74,7 @@ def _told(job: Job, before: Place | None) -> Place | None:
     if lines is None:
         return before
     with closing(lines):
-        return Place(control, lines.end())
+        return Place(control, *lines.end())
 
 
 def check_change(job: Job, networks: Networks, new: Weights) -> None:
@@ -140,16 +140,15 @@ def difference(old: Weights, new: Weights) -> str:
 
     >>> from anabranch.network import combination_weights, path, ring
     >>> difference(combination_weights(path("abd")), combination_weights(ring("abc")))
-    'c joins; d leaves; 2 edges more, 1 less'
+    'c joins; d leaves; a - c and b - c linked; b - d cut'
     """
     nodes, edges = set(old.graph.nodes), set(old.graph.edges)
     joined, left = set(new.graph.nodes) - nodes, nodes - set(new.graph.nodes)
-    more, less = set(new.graph.edges) - edges, edges - set(new.graph.edges)
+    made, cut = set(new.graph.edges) - edges, edges - set(new.graph.edges)
     words = [f"{_named(joined)} join{'s' * (len(joined) == 1)}"] if joined else []
     words += [f"{_named(left)} leave{'s' * (len(left) == 1)}"] if left else []
-    if more or less:
-        counts = f"{len(more):,} edge{'s' * (len(more) != 1)} more"
-        words.append(f"{counts}, {len(less):,} less")
+    for pairs, how in ((made, "linked"), (cut, "cut")):
+        words += [f"{_named([f'{a} - {b}' for a, b in sorted(pairs)])} {how}"] if pairs else []
     words += [f"weights are {new.rule}"] if new.rule != old.rule else []
     return "; ".join(words)
 

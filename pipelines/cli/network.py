@@ -53,15 +53,16 @@ def network(
     job = run.read_job()
     networks = networks_of(job, run.networks)
     asked = dict(_asked(join, leave, link, cut))
-    if neighbours is not None or start is not None:
-        if join is None:
-            raise ConfigurationError(
-                "--neighbours and --from are for a node that joins; add --join"
-            )
-        asked |= {} if start is None else {"from": start}
-        asked |= {} if neighbours is None else {"neighbours": _names(neighbours)}
+    _check_join(join, neighbours, start)
+    asked |= {} if start is None else {"from": start}
+    asked |= {} if neighbours is None else {"neighbours": _names(neighbours)}
     if asked:
-        typer.echo(_ask(job, networks, json.dumps(asked).encode()))
+        if run.is_complete():
+            raise ConfigurationError(
+                f"the job {job.job.name} has ended, and its network changes no more; allowed: "
+                "changes to a job that runs, or is to be resumed"
+            )
+        typer.echo(_ask(job, networks, _line(asked)))
     elif as_json:
         typer.echo(json.dumps(_facts(networks), indent=2))
     else:
@@ -72,6 +73,27 @@ def _asked(*given: Any) -> Iterator[tuple[str, Any]]:
     for key, value in zip(("join", "leave", "link", "cut"), given, strict=True):
         if value is not None:
             yield key, value if isinstance(value, str) else list(value)
+
+
+def _check_join(join: str | None, neighbours: str | None, start: str | None) -> None:
+    if join is None and (neighbours is not None or start is not None):
+        raise ConfigurationError("--neighbours and --from are for a node that joins; add --join")
+    if join is not None and neighbours is None:
+        raise ConfigurationError(
+            f"--join {join!r} lacks the nodes that it is linked to; add --neighbours, such as "
+            "--neighbours n03,n07"
+        )
+
+
+def _line(asked: dict[str, Any]) -> bytes:
+    """Give the line that asks for a change; its names are what the shell passed, of any bytes."""
+    text = json.dumps(asked, ensure_ascii=False)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ConfigurationError(
+            f"{text!r} holds bytes that are not UTF-8; allowed: names in UTF-8"
+        ) from None
 
 
 def _names(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from anabranch.errors import ConfigurationError
 from anabranch.network import Weights, combination_weights
 from pipelines.config import Job
 from pipelines.control.changes import Change, read_change
-from pipelines.control.lines import Line, Lines, open_lines
+from pipelines.control.lines import Line, Lines, Position, open_lines
 from pipelines.networks import Networks, Place, networks_of
 from pipelines.rewiring import check_change, difference, rewired
 from pipelines.run_dir import RunDirectory, write_whole
@@ -30,23 +30,26 @@ def attended(
     partitions: Collection[str],
     say: Callable[[str], None],
     stopped: Callable[[], None],
+    warn: Callable[[str], None],
 ) -> Iterator[Interlude | None]:
     """Take up changes while the context lasts; None where there is no place to ask for them.
 
     Parameters
     ----------
+    say : told of each change once that is heard and made
     stopped : told that the job was stopped for a change, and goes on now
+    warn : told why a change is not made, and of whatever is strange
 
     Raises
     ------
     ConfigurationError
         The place cannot be used.
     """
-    lines = open_lines(job, say)
+    lines = open_lines(job, warn)
     if lines is None:
         yield None
         return
-    desk = Desk(job, run_dir, lines, partitions, say)
+    desk = Desk(job, run_dir, lines, partitions, say, warn)
 
     def act() -> bool:
         goes_on = desk.act()
@@ -74,7 +77,8 @@ class Desk:
     run_dir : whose networks.json is written
     lines : where changes are asked for
     partitions : all partitions of the job
-    say : told of each change once: that it is made, or why not
+    say : told of each change once that is heard and made
+    warn : told once why a change is not made
     """
 
     def __init__(
@@ -84,12 +88,13 @@ class Desk:
         lines: Lines,
         partitions: Collection[str],
         say: Callable[[str], None],
+        warn: Callable[[str], None],
     ) -> None:
         self._job, self._run_dir, self._lines = job, run_dir, lines
-        self._partitions, self._say = partitions, say
+        self._partitions, self._say, self._warn = partitions, say, warn
         self._networks = networks_of(job, run_dir.networks)
         place = self._networks.control
-        self._at = 0 if place is None else place.at
+        self._at = Position() if place is None else Position(place.at, place.checksum)
         self._pending: list[Change] = []
         self._wanted = self._networks.newest
         self._next = 0.0
@@ -128,7 +133,7 @@ class Desk:
             change = read_change(line.text)
             wanted = self._changed(change)
         except ConfigurationError as error:
-            self._say(f"{line.place}: no change is made: {error}")
+            self._warn(f"{line.place}: no change is made: {error}")
         else:
             self._wanted = wanted
             self._pending.append(change)
@@ -145,12 +150,12 @@ class Desk:
 
     def _refuse(self, why: str) -> None:
         for change in self._pending:
-            self._say(f"no change is made ({change}): {why}")
+            self._warn(f"no change is made ({change}): {why}")
         self._pending, self._wanted = [], self._networks.newest
         self._write(self._networks)
 
     def _write(self, networks: Networks) -> None:
-        place = Place(str(self._job.network.control), self._at)
+        place = Place(str(self._job.network.control), *self._at)
         self._networks = replace(networks, control=place)
         write_whole(self._run_dir.networks, self._networks.to_json())
 
@@ -170,4 +175,4 @@ class Desk:
             made = list(export_models(copied, self._run_dir.start, {}))
             if not any(one.path for one in made):
                 why = "".join(one.trouble for one in made) or "it has none yet"
-                self._say(f"node {change.node!r} begins without {change.others[0]}'s model: {why}")
+                self._warn(f"node {change.node!r} begins without {change.others[0]}'s model: {why}")

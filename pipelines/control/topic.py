@@ -8,7 +8,7 @@ from connectors.kafka.producer import TopicProducer
 from connectors.kafka.reader import Reader
 from connectors.kafka.sink_progress import SinkProgress
 from connectors.records import SourceError
-from pipelines.control.lines import Line
+from pipelines.control.lines import Line, Position
 
 __all__ = ["TopicLines"]
 
@@ -44,15 +44,15 @@ class TopicLines:
         ranges = resolve_ranges(self._settings, (self._topic,), "latest", False)
         return [one.start for one in ranges.values()]
 
-    def end(self) -> int:
+    def end(self) -> Position:
         """Give the offset of the record that comes next."""
-        return self._ends()[0]
+        return Position(self._ends()[0])
 
-    def read(self, at: int) -> list[Line]:
+    def read(self, position: Position) -> list[Line]:
         """Give some of the records from an offset on, or that follow those given last."""
         if self._reader is None:
             self._reader = Reader(self._settings, on_expired="earliest", say=self._say)
-            self._reader.add(self._topic, 0, at)
+            self._reader.add(self._topic, 0, position.at)
         try:
             records = self._reader.take(f"{self._topic}:0", _MOST)
         except SourceError as error:
@@ -61,8 +61,8 @@ class TopicLines:
             return []
         return [
             Line(record.value or b"", f"offset {record.offset} of topic {self._topic}",
-                 record.offset + 1)
-            for record in records if record.offset >= at
+                 Position(record.offset + 1))
+            for record in records if record.offset >= position.at
         ]  # fmt: skip
 
     def append(self, text: bytes) -> None:

@@ -49,8 +49,8 @@ def reach(monkeypatch: pytest.MonkeyPatch) -> Reach:
 
 
 def desk(job: Job, run: RunDirectory, said: list[str]) -> Desk:
-    lines = FileLines(Path(str(job.network.control)))
-    return Desk(job, run, lines, ["p"], said.append)
+    lines = FileLines(Path(str(job.network.control)), said.append)
+    return Desk(job, run, lines, ["p"], said.append, said.append)
 
 
 def ask(folder: Path, *lines: str) -> None:
@@ -81,7 +81,10 @@ def test_changes_are_made_once_and_refusals_told_once(tmp_path: Path) -> None:
     assert said[0].startswith(f"line 2 {place}: no change is made: unknown node 'n99'")
     assert said[3].startswith(f"line 5 {place}: no change is made: no neighbour at all: n01")
     assert second.act()
-    assert said[4] == "network: n20 joins; 2 edges more, 1 less; from round 40 on"
+    assert (
+        said[4]
+        == "network: n20 joins; n00 - n20 and n02 - n20 linked; n00 - n01 cut; from round 40 on"
+    )
     assert steps(run) == [(0, 4, 4), (40, 5, 5)]
     third = desk(job, run, said)
     assert not third.due()
@@ -165,7 +168,10 @@ def test_a_resumed_job_keeps_its_networks_unless_its_file_states_another(tmp_pat
     assert said == []
     other = resolve(tmp_path, "network.nodes=5")
     settled = settle_networks(other, run, ["p"], said.append)
-    assert said == ["network: n04 joins; n20 leaves; 2 edges more, 3 less; from round 41 on"]
+    assert said == [
+        "network: n04 joins; n20 leaves; n00 - n04 and n03 - n04 linked; n00 - n03 and "
+        "n00 - n20 and n02 - n20 cut; from round 41 on"
+    ]
     run.prepare(other, resume=True, networks=settled.to_json())
     assert settle_networks(other, run, ["p"], said.append) == settled
     assert len(said) == 1
@@ -198,7 +204,8 @@ def test_jobs_whose_network_cannot_change(tmp_path: Path, more: list[str], told:
         return
     _, run = prepared(tmp_path, "network.control=", *more)
     other = resolve(tmp_path, "network.control=", "network.nodes=5", *more)
-    sentence = rf"its network has changed \(n04 joins; 2 edges more, 1 less\): {told}"
+    change = "n04 joins; n00 - n04 and n03 - n04 linked; n00 - n03 cut"
+    sentence = rf"its network has changed \({change}\): {told}"
     with pytest.raises(ConfigurationError, match=sentence):
         settle_networks(other, run, ["p"], print)
 
@@ -250,15 +257,60 @@ def test_the_command_shows_and_asks(tmp_path: Path) -> None:
     assert (code, told) == (2, "error: 'n00' and 'n02' are not linked\n")
     code, told = call("--neighbours", "n00")
     assert (code, told[:35]) == (2, "error: --neighbours and --from are ")
+    code, told = call("--join", "n21")
+    assert (code, told[:45]) == (2, "error: --join 'n21' lacks the nodes that it i")
+    code, told = call("--join", "M\udcfcller", "--neighbours", "n00")  # what a shell makes of \xfc
+    assert (code, "holds bytes that are not UTF-8" in told) == (2, True)
+    code, told = call("--join", " ", "--neighbours", "n00")
+    assert (code, told[:28]) == (2, "error: the name ' ' is blank")
     said: list[str] = []
     one = desk(job, run, said)
     assert one.due()
     assert one.act()
     assert steps(run) == [(0, 4, 4), (40, 4, 4)]
     assert "node 'n20' begins without n00's model: it has none yet" in said
-    assert "from round 40 on: n20 joins; n03 leaves; 3 edges more, 3 less" in call()[1]
+    assert (
+        "from round 40 on: n20 joins; n03 leaves; n00 - n02 and n00 - n20 and n02 - n20"
+        in call()[1]
+    )
     plain = resolve(tmp_path, "network.control=")
     run.prepare(plain, overwrite=True)
     code, told = call("--leave", "n03")
     assert code == 2
     assert "network.control is none" in told
+
+
+def test_the_command_asks_nothing_of_a_job_that_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, run = prepared(tmp_path)
+    prepare_recovery(job)
+    monkeypatch.setattr(RunDirectory, "is_complete", lambda self: True)
+    result = CliRunner().invoke(app, ["network", str(run.path), "--leave", "n03"])
+    assert result.exit_code == 2
+    assert "has ended, and its network changes no more" in result.output
+    assert not (tmp_path / "c.jsonl").exists()
+
+
+def test_a_replaced_file_loses_no_change(tmp_path: Path) -> None:
+    job, run = prepared(tmp_path)
+    said: list[str] = []
+    ask(tmp_path, '{"leave": "n99"}')
+    assert not desk(job, run, said).due()
+    (tmp_path / "c.jsonl").write_text('{"leave": "n03"}\n', encoding="utf-8")
+    one = desk(job, run, said)  # of a job that was resumed
+    assert one.due()
+    assert one.act()
+    assert steps(run) == [(0, 4, 4), (40, 3, 2)]
+    assert sum("it is read from its beginning" in line for line in said) == 1
+
+
+def test_bad_lines_are_told_once_and_never_fatal(tmp_path: Path) -> None:
+    job, run = prepared(tmp_path)
+    said: list[str] = []
+    ask(tmp_path, "[" * 200_000, '{"join": "a\\ud800b", "neighbours": ["n00"]}', JOIN)
+    one = desk(job, run, said)
+    assert one.due()
+    assert one.act()
+    assert [line.count("no change is made: it is no JSON object") for line in said] == [1, 1, 0, 0]
+    assert not desk(job, run, said).due()

@@ -19,13 +19,16 @@ def test_a_node_joins_by_a_topic_and_nothing_is_lost(tmp_path: Path, kafka: Kafk
         kafka.produce(topic, records(30, 30 * part), partition=part)
     kafka.read(out, count=60)
     join = {"join": "n20", "neighbours": ["n00", "n01"], "from": "neighbour"}
-    kafka.produce(control, [b"oops", json.dumps(join).encode()])
+    half = json.dumps({"join": "a\ud800b", "neighbours": ["n00"]})
+    bad = [b"oops", b"[" * 200_000, half.encode(), b"\xff\n\x00"]
+    kafka.produce(control, [*bad, json.dumps(join).encode()])
     wait_for(lambda: _networks(tmp_path) == 2)
     kafka.produce(topic, records(42, 60, nodes=(*NODES, "n20")), partition=0)
     kafka.read(out, count=102)
     running.terminate()
     told = finish(running)
-    assert told.count(f"offset 0 of topic {control}: no change is made") == 1
+    for offset in range(len(bad)):
+        assert told.count(f"offset {offset} of topic {control}: no change is made: it is no") == 1
     made = predictions(kafka, out)
     assert len(made) == 102
     assert sum(row["node"] == "n20" for row in made.values()) == 6
