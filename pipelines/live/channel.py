@@ -63,6 +63,11 @@ class Channels:
         self._open: dict[str, tuple[Channel, int]] = {}
         self._closed = False
 
+    @property
+    def closed(self) -> bool:
+        """Whether every stream has ended, and none begins."""
+        return self._closed
+
     @contextmanager
     def viewed(self, page: str) -> Iterator[Channel | None]:
         """Look at a page while the context lasts; None where too many look already."""

@@ -30,17 +30,17 @@ def short(value: float | None) -> float | None:
 
 
 def figures(snapshot: Snapshot, curves: ScoreCurves) -> dict[str, Any]:
-    """Give the key figures of the job."""
-    statuses, row = snapshot.statuses, curves.newest()
+    """Give the key figures of the job; rows of scores have those of nodes that left, too."""
+    statuses, row, nodes = snapshot.statuses, curves.newest(), snapshot.nodes.values()
     lags = [p.get("lag") for s in statuses for p in s.get("partitions", {}).values()]
     known = [lag for lag in lags if lag is not None]
     return {
-        "samples": sum(status.get("samples") or 0 for status in statuses),
+        "samples": snapshot.samples,
         "rate": short(sum(status.get("rate") or 0.0 for status in statuses)),
         "lag": sum(known) if known else None,
         "round": snapshot.rounds,
-        "messages": sum(node.messages for node in snapshot.nodes.values()),
-        "bytes": sum(node.bytes for node in snapshot.nodes.values()),
+        "messages": max(sum(node.messages for node in nodes), row.messages if row else 0),
+        "bytes": max(sum(node.bytes for node in nodes), row.bytes if row else 0),
         "disagreement": short((row.disagreement or {}).get("mean")) if row else None,
         "dead": sum(status.get("dead") or 0 for status in statuses),
         "memory": sum(status.get("memory") or 0 for status in statuses),
@@ -70,6 +70,7 @@ def overview(
     return {
         "state": verdict.state,
         "reasons": verdict.reasons,
+        "known": bool(snapshot.statuses),
         "figures": figures(snapshot, curves),
         "metrics": [[metric, is_bigger_better(metric)] for metric in metrics],
         "scores": {m: [short(node.window.get(m)) if node else None for node in nodes]
@@ -157,7 +158,7 @@ def marks(drifts: Sequence[Drift], curves: ScoreCurves) -> dict[str, Any]:
     return {
         "begins": drift_columns(begins, curves.place),
         "ends": drift_columns(ends, curves.place),
-        "told": [[d.round, d.since if d.since >= 0 else None, d.sentence, d.before, d.after]
+        "told": [[d.round, d.since if d.since >= 0 else None, d.sentence, d.errors]
                  for d in newest],
     }  # fmt: skip
 

@@ -54,6 +54,7 @@ class LiveJob:
         self._flow: Series[_Flow] = Series(_FLOW)
         self._drifts: list[Drift] = []
         self._drift_size = 0
+        self._last: tuple[Snapshot, Sequence[str], Verdict] | None = None
 
     @property
     def nodes(self) -> frozenset[NodeId]:
@@ -72,12 +73,15 @@ class LiveJob:
         if statuses:
             told = frames.figures(snapshot, self._curves)
             self._flow.add(snapshot.time, _Flow(told["rate"], told["lag"]))
+        self._last = snapshot, metrics, verdict
         for page, channel in self.channels.watched().items():
-            self._tell(page, channel, snapshot, metrics, verdict)
+            self._tell(page, channel, *self._last)
 
     def close(self) -> None:
-        """Say that the job has ended, and let the viewers go."""
-        for channel in self.channels.watched().values():
+        """Say how the job was and that it has ended, and let the viewers go."""
+        for page, channel in self.channels.watched().items():
+            if self._last is not None:  # who has come since was not told
+                self._tell(page, channel, *self._last)
             channel.put("ended", b"{}")
         self.channels.close()
 
@@ -85,7 +89,7 @@ class LiveJob:
         """Give the events of a page, `OVERVIEW` or a node's name, for as long as the job runs."""
         with self.channels.viewed(page) as channel:
             if channel is None:
-                yield event("full", b"{}")
+                yield event("ended" if self.channels.closed else "full", b"{}")
                 return
             yield b"retry: 2000\n\n"
             drawn: Picture | None = None

@@ -33,8 +33,8 @@ const Live = (() => {
   }
 
   /* Fills a table's body; a cell is a text, or {text, href}, or {list}. Rows stay in their places,
-     so that what has the focus keeps it. */
-  function fill(id, rows) {
+     so that what has the focus keeps it. That there are none is said only where that is known. */
+  function fill(id, rows, known = true) {
     const body = byId(id).tBodies[0];
     while (body.rows.length > rows.length) body.deleteRow(-1);
     rows.forEach((cells, i) => {
@@ -52,7 +52,7 @@ const Live = (() => {
     });
     const none = byId(`no-${id}`);
     if (none) {
-      none.hidden = rows.length > 0;
+      none.hidden = rows.length > 0 || !known;
       byId(`some-${id}`).hidden = !rows.length;
     }
   }
@@ -175,9 +175,9 @@ const Live = (() => {
     for (const kind of ["begins", "ends"]) feed(target, `drift ${kind}`, marks[kind]);
   }
 
-  function drifts(marks) {
-    fill("drifts", marks.told.map(([round, since, what, before, after]) =>
-      [count(round), count(since), what, `${number(before)} to ${number(after)}`]));
+  function drifts(marks, known) {
+    fill("drifts", marks.told.map(([round, since, what, errors]) =>
+      [count(round), count(since), what, errors]), known);
   }
 
   /* Calls each handler with the newest event of its kind, once a frame, while the page is seen. */
@@ -185,6 +185,7 @@ const Live = (() => {
     const newest = new Map();
     let planned = false;
     let ended = false;
+    let told = false;
 
     function work() {
       planned = false;
@@ -192,12 +193,17 @@ const Live = (() => {
       const events = [...newest];
       newest.clear();
       for (const [name, data] of events) handlers[name](JSON.parse(data));
+      told ||= events.some(([name]) => name === "now");
+      if (ended) over();
     }
     function plan() {
       if (!planned && newest.size) {
         planned = true;
         requestAnimationFrame(work);
       }
+    }
+    function over() {
+      say(`The job has ended${told ? "; this is how it was" : ""}`, "ended");
     }
     function say(text, link) {
       put("link", text);
@@ -218,7 +224,7 @@ const Live = (() => {
       });
       stream.addEventListener("ended", () => {
         ended = true;
-        say("The job has ended; this is how it was", "ended");
+        over();
         again(5);
       });
       stream.addEventListener("full", () => {

@@ -16,14 +16,14 @@
     Live.fit("chart-scores", drawn);
     if (name) feed("chart-scores", "axis", { axis_label: `${name} in the window` });
     Live.mark("chart-scores", curves.marks);
-    Live.drifts(curves.marks);
+    Live.drifts(curves.marks, now.known);
   }
 
   function neighbours() {
     const { name } = Live.chosen(now);
     fill("neighbours", now.neighbours.map(([node, scores, age, messages, bytes]) => [
       { text: node, href: nodeAddress(node) }, number(scores[name]), ago(age), count(messages), size(bytes),
-    ]));
+    ]), now.known);
   }
 
   function show(told) {
@@ -36,9 +36,11 @@
     put("figure-heard", f.heard == null ? "–" : `${ago(f.heard)} ago`);
     Live.metrics(now, () => { lines(); neighbours(); });
     fill("window", Object.entries(now.window).filter(([, value]) => value != null)
-      .map(([name, value]) => [name, number(value)]));
-    fill("measures", Object.entries(now.measures).map(([name, value]) => [name, number(value)]));
+      .map(([name, value]) => [name, number(value)]), now.known);
+    fill("measures", Object.entries(now.measures)
+      .map(([name, value]) => [name, number(value), now.meanings[name] || ""]), now.known);
     neighbours();
+    if (curves) Live.drifts(curves.marks, now.known);
   }
 
   Live.begin({

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from anabranch.protocol import NodeId
+from pipelines.config.measures import MEANINGS
 from pipelines.health import Verdict
 from pipelines.live.frames import drifting, marks, short
 from pipelines.live.node_history import NodeHistory
@@ -31,6 +32,7 @@ def node_now(
     return {
         "state": verdict.state,
         "reasons": verdict.reasons,
+        "known": known,
         "here": name in drawing.names,
         "drifts": name in drifting(drifts),
         "figures": {
@@ -43,6 +45,7 @@ def node_now(
         "metrics": [[metric, is_bigger_better(metric)] for metric in metrics],
         "window": {m: short(node.window.get(m)) for m in metrics} if node else {},
         "measures": {k: short(v) for k, v in sorted(node.measures.items())} if node else {},
+        "meanings": {k: MEANINGS[k] for k in node.measures if k in MEANINGS} if node else {},
         "neighbours": _neighbours(name, snapshot, drawing, metrics) if known else [],
     }
 

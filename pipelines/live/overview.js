@@ -101,14 +101,14 @@
     Live.head("beside", ["Learner", ...names]);
     const place = (name) => (Object.keys(CALLED).indexOf(name) + 9) % 9;
     const rows = Object.entries(now.beside).sort(([a], [b]) => place(a) - place(b));
-    fill("beside", rows.map(([name, scores]) => [CALLED[name] || name, ...scores.map(number)]));
+    fill("beside", rows.map(([name, scores]) => [CALLED[name] || name, ...scores.map(number)]), now.known);
   }
 
   function tables() {
     fill("partitions", now.partitions.map((part) =>
-      [part.name, count(part.offset), count(part.lag), ago(part.age), part.error || ""]));
+      [part.name, count(part.offset), count(part.lag), ago(part.age), part.error || ""]), now.known);
     fill("letters", now.dead.map(({ reason, count: n, examples }) =>
-      [reason, count(n), { list: examples.map(([place, detail]) => `${place}: ${detail}`) }]));
+      [reason, count(n), { list: examples.map(([place, detail]) => `${place}: ${detail}`) }]), now.known);
   }
 
   function lines() {
@@ -155,7 +155,7 @@
     }
     if (byId("chart-disagreement-figure")) byId("chart-disagreement-figure").hidden = !any;
     for (const target of ["chart-scores", "chart-disagreement"]) Live.mark(target, curves.marks);
-    Live.drifts(curves.marks);
+    if (now) Live.drifts(curves.marks, now.known);
   }
 
   function flow({ time, rate, lag }) {
@@ -200,6 +200,7 @@
     nodes({ again: order.length !== network.names.length && !byId("find").value });
     beside();
     tables();
+    if (curves) Live.drifts(curves.marks, now.known);
   }
 
   byId("find").addEventListener("input", () => { first = 0; nodes({ again: true }); });

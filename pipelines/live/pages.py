@@ -62,7 +62,9 @@ class LivePages:
         charts = [_node_chart(self._live.by_rounds)] if has_bokeh() else []
         stream = f"{_EVENTS}{_NODE}{quote(node, safe='')}"
         title = f"{node} · {self._job.job.name}"
-        return self._page(title, node, node_body(drawn=has_bokeh()), charts, "node.js", stream)
+        return self._page(
+            title, node, node_body(self._job, drawn=has_bokeh()), charts, "node.js", stream
+        )
 
     def _page(
         self, title: str, heading: str, body: str, charts: list[Chart], script: str, stream: str

@@ -38,8 +38,8 @@ class Snapshot:
 
     @property
     def samples(self) -> int:
-        """Samples that the nodes have learned."""
-        return sum(node.samples for node in self.nodes.values())
+        """Samples that the nodes have learned, those that left, too."""
+        return sum(status.get("samples") or 0 for status in self.statuses)
 
     @property
     def rounds(self) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from pipelines.config import Job
+from pipelines.report.drift import over
 from pipelines.report.markup import legend, region, text
 from pipelines.report.page import in_script, section
 from pipelines.report.styles import Style
@@ -104,13 +105,13 @@ def overview_body(job: Job, styles: Mapping[str, Style], *, drawn: bool) -> str:
                   "Only topics tell how far their partitions are."))
         + section("Drift", _filled("drifts", "Drifts found, the newest first",
                   ["Round", "Since round", "What", "Mean error"],
-                  "No drift was found."))
+                  "No drift was found.", over(job.drift.every, job.drift.settle)))
         + section("Dead letters", _filled("letters", "Records that could not be used, by reason",
                   ["Reason", "Records", "Examples"], "Every record could be used."))
     )  # fmt: skip
 
 
-def node_body(*, drawn: bool) -> str:
+def node_body(job: Job, *, drawn: bool) -> str:
     """Give the sections of a node's own page."""
     lines = [("This node", "--local", "solid"), ("Network", "--cooperative", "dashed"), _DRIFT]
     label = "Score in the window, of this node and the network"
@@ -129,9 +130,9 @@ def node_body(*, drawn: bool) -> str:
                   "Nothing was heard yet."))
         + section("Drift", _filled("drifts", "Drifts in which the node takes part, newest first",
                   ["Round", "Since round", "What", "Mean error"],
-                  "No drift was found."))
+                  "No drift was found.", over(job.drift.every, job.drift.settle)))
         + section("Learner", _filled("measures", "What its learner tells of itself",
-                  ["Measure", "Value"], "It tells nothing."))
+                  ["Measure", "Value", "Meaning"], "It tells nothing."))
     )  # fmt: skip
 
 
@@ -194,9 +195,11 @@ def _small(drawn: bool) -> str:
     return f'<div class="pair">{html}</div>'
 
 
-def _filled(key: str, caption: str, head: Sequence[str], empty: str) -> str:
+def _filled(key: str, caption: str, head: Sequence[str], empty: str, note: str = "") -> str:
     table = _table(key, caption, head)
-    return f'<p id="no-{key}">{text(empty)}</p><div id="some-{key}" hidden>{table}</div>'
+    none = f'<p id="no-{key}" hidden>{text(empty)}</p>'  # nothing is known before the first data
+    below = f'<p class="note">{text(note)}</p>' if note else ""
+    return f'{none}<div id="some-{key}" hidden>{table}{below}</div>'
 
 
 def _table(key: str, caption: str, head: Sequence[str]) -> str:

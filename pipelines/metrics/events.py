@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from prometheus_client.metrics_core import Metric
 
 from connectors.records import REASONS
+from pipelines.config.measures import MEANINGS
 from pipelines.metrics.families import Labels, counter_by, from_zero, gauge, gauge_by
 from pipelines.metrics.seen import Seen
 
@@ -33,7 +34,8 @@ def _measures(seen: Seen) -> Iterator[Metric]:
     largest: dict[Labels, float] = {
         (name,): max(part["max"] for part in parts[name]) for name in names
     }
-    text = "The largest of the numbers that nodes tell of themselves."
+    known = "".join(f" {name}: {MEANINGS[name]}" for name in names if name in MEANINGS)
+    text = f"The largest of the numbers that nodes tell of themselves.{known}"
     yield gauge_by("measure_max", text, ("measure",), largest)
     means: dict[Labels, float] = {
         (name,): sum(part["sum"] for part in parts[name])

@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 
+from pipelines.config.drift import DriftSection
 from pipelines.report.bokeh_parts import Chart
 from pipelines.report.markup import MISSING, count, number, table, text
 
-__all__ = ["Drift", "drift_columns", "drift_table", "mark_drift", "read_drift"]
+__all__ = ["Drift", "drift_columns", "drift_table", "mark_drift", "over", "read_drift"]
 
+_USUAL = DriftSection()
 _MOST = 500
 _TAIL = 1_000_000
 _NAMED = 3
@@ -44,6 +46,27 @@ class Drift(msgspec.Struct):
         more = f" and {len(self.nodes) - _NAMED:,} more" if len(self.nodes) > _NAMED else ""
         kind, scope = _KINDS.get(self.kind, self.kind), _SCOPES.get(self.scope, self.scope)
         return f"drift of {scope} {kind}: {named}{more}"
+
+    @property
+    def errors(self) -> str:
+        """The mean errors of its nodes, in words."""
+        when = "when it was over" if self.kind == "end" else "since"
+        return f"{number(self.before)} before, {number(self.after)} {when}"
+
+
+def over(every: int, settle: int) -> str:
+    """Say when a drift is over: by three quarters of the rise, as `NodeWatch` has it.
+
+    Parameters
+    ----------
+    every : drift.every
+    settle : drift.settle
+    """
+    return (
+        "A drift is over when the errors of its nodes are down again by three quarters of their "
+        f"rise, or have not risen further for drift.settle = {settle:,} means of {every:,} "
+        "samples: then they are higher still, but usual by now. So it is when its nodes leave."
+    )
 
 
 def read_drift(path: Path) -> list[Drift]:
@@ -90,17 +113,26 @@ def mark_drift(chart: Chart, drifts: Sequence[Drift], place: Callable[[int], flo
         chart.figure.add_tools(HoverTool(renderers=[drawn], tooltips=[("", "@name")]))
 
 
-def drift_table(drifts: Sequence[Drift]) -> str:
-    """Give the drifts as a table, the newest first."""
+def drift_table(drifts: Sequence[Drift], section: object) -> str:
+    """Give the drifts as a table, the newest first; `section` is the job's [drift]."""
     rows = [
         [
             count(drift.round),
             count(drift.since) if drift.since >= 0 else MISSING,
             text(drift.sentence),
-            f"{number(drift.before)} to {number(drift.after)}",
+            drift.errors,
             text(" / ".join(part for part in (drift.detector, drift.policy) if part)),
         ]
         for drift in reversed(drifts)
     ]
     head = ["Round", "Since round", "What", "Mean error", "Detector / policy"]
-    return table("Drifts found, the newest first", head, rows, "drifts")
+    found = table("Drifts found, the newest first", head, rows, "drifts")
+    return f'{found}<p class="note">{text(over(*_lengths(section)))}</p>'
+
+
+def _lengths(section: object) -> tuple[int, int]:
+    """Give drift.every and drift.settle, as they are where the job does not say."""
+    said = section if isinstance(section, dict) else {}
+    known = [said.get(name, getattr(_USUAL, name)) for name in ("every", "settle")]
+    every, settle = (int(n) if isinstance(n, int | float) else 0 for n in known)
+    return every, settle

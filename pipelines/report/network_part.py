@@ -40,11 +40,11 @@ def network_part(run: Run) -> tuple[str, list[Chart]]:
         f'<p class="scale"><span>{number(good)} better</span>'
         f'<span class="ramp" aria-hidden="true"></span><span>{number(bad)} worse</span></p>'
     )
-    caption = f"Colour: each node's last {text(metric)} in its window; hollow: none. "
+    caption = f"Colour: each node's last {text(metric)} in its window; hollow: no samples. "
     return chart_place(_TARGET, scale, caption + "The table of nodes holds the same."), [chart]
 
 
 def _score(row: Row | None, metric: str) -> float | None:
-    if row is None:
+    if row is None or row.samples == 0:  # scores of an empty window are no good ones
         return None
     return (row.window or row.held or row.scores).get(metric)

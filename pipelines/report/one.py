@@ -107,7 +107,7 @@ def run_tables(run: Run) -> str:
         section("Confusion", confusion_table(run))
         + section("Labels", labels_part(run))
         + section("Nodes", folded)
-        + section("Drift", drift_table(run.drifts) if run.drifts else "")
+        + section("Drift", drift_table(run.drifts, run.job.get("drift")) if run.drifts else "")
         + section("Dead letters", dead_letters(run))
         + section("Configuration", job)
         + section("Environment", f"<details><summary>Versions</summary>{machine}</details>")

@@ -18,6 +18,7 @@ from pipelines.http import serve
 from pipelines.live.job import LiveJob
 from pipelines.live.pages import LivePages
 from pipelines.live.records import EdgeNow, Letter, NodeNow, Now
+from pipelines.port import listen
 from pipelines.report.networks import read_network
 from pipelines.run_dir import RunDirectory, write_whole
 
@@ -159,9 +160,12 @@ class FakeJob:
     def served(self, boot: str = "one", port: int = 0) -> Iterator[int]:
         """Serve the pages while the context lasts; gives the port."""
         pages = LivePages(self.job, self.live, boot)
-        with serve(("127.0.0.1", port), _Nothing(), lambda: self.verdict, pages) as found:
+        with (
+            listen(("127.0.0.1", port)) as listening,
+            serve(listening, _Nothing(), lambda: self.verdict, pages),
+        ):
             try:
-                yield found
+                yield listening.getsockname()[1]
             finally:
                 self.live.close()
 

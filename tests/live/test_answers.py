@@ -3,13 +3,21 @@
 import gzip
 import http.client
 import json
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from msgspec import structs
 
+from pipelines.config.measures import MEANINGS
 from pipelines.live import channel
+from pipelines.live.frames import figures
+from pipelines.live.node_frames import node_now
+from pipelines.live.score_curves import ScoreCurves
+from pipelines.live.snapshot import take
 from tests.live.fake_job import HOSTILE, FakeJob
 
 
@@ -164,7 +172,8 @@ def test_drifts_are_marked_where_their_rounds_are(fake: FakeJob) -> None:
         fake.step()
         marks = next(told for name, told in stream if name == "curves")["marks"]  # type: ignore[index]
         assert marks["begins"]["x"] == [6 * 40.0]  # since round 6, of 40 samples each
-        assert marks["told"][0][:3] == [8, 6, "drift of one node begins: n1"]
+        words = "0.2000 before, 0.5000 since"
+        assert marks["told"][0] == [8, 6, "drift of one node begins: n1", words]
         now = next(told for name, told in node if name == "now")
         assert now["drifts"]  # type: ignore[index]
         fake.drift("end", ["n1"])
@@ -198,3 +207,59 @@ def test_a_network_that_changes_is_told_anew(fake: FakeJob) -> None:
                 break
         assert ask(port, "/node/n7")[0].status == 200
         assert ask(port, "/node/n1")[0].status == 404
+
+
+def test_nothing_is_said_of_what_is_not_known_yet(fake: FakeJob) -> None:
+    with fake.served() as port:
+        for path in ("/", "/node/n1"):
+            html = ask(port, path)[1].decode()
+            empty = re.findall('<p id="no-[a-z]+"([^>]*)>', html)
+            assert len(empty) >= 4
+            assert set(empty) == {" hidden"}
+        stream = events(port, "/events")
+        assert [next(stream)[0] for _ in range(2)] == ["hello", "network"]
+        while "" not in fake.live.channels.watched():
+            time.sleep(0.01)
+        fake.live.update([], fake.verdict)
+        now = next(told for name, told in stream if name == "now")
+        assert now["known"] is False  # type: ignore[index]
+        fake.step()
+        assert next(told for name, told in stream if name == "now")["known"]  # type: ignore[index]
+
+
+def test_who_comes_as_the_job_ends_is_told_how_it_was(fake: FakeJob) -> None:
+    with fake.served() as port:
+        fake.step()  # nobody looks
+        stream = events(port, "/events/node/n1")
+        assert next(stream)[0] == "hello"
+        while "n1" not in fake.live.channels.watched():
+            time.sleep(0.01)
+        fake.live.close()
+        told = dict(stream)
+        assert list(told) == ["curves", "now", "ended"]
+        assert told["now"]["figures"]["samples"] == 10  # type: ignore[index]
+        assert [name for name, _ in events(port, "/events")] == ["hello", "ended"]
+
+
+def test_what_nodes_did_that_left_is_counted(fake: FakeJob) -> None:
+    for _ in range(3):
+        fake.step()
+    snapshot = take(fake.run_dir, 1, [{"samples": 500}])
+    assert snapshot.samples == 500
+    curves = ScoreCurves(fake.run_dir.scores, by_rounds=False)
+    curves.update()
+    row = curves.newest()
+    assert row is not None
+    row.messages, row.bytes = 1000, 10**9
+    found = figures(snapshot, curves)
+    assert (found["messages"], found["bytes"]) == (1000, 10**9)
+
+
+def test_a_nodes_page_says_what_its_measures_mean(fake: FakeJob) -> None:
+    fake.step()
+    snapshot = take(fake.run_dir, 1, [{}])
+    node = snapshot.nodes["n1"]
+    snapshot.nodes["n1"] = structs.replace(node, measures={"zeros": 0.5, "mine": 1.0})
+    told = node_now("n1", snapshot, fake.drawing, ["MAE"], fake.verdict, [])
+    assert told["measures"] == {"mine": 1.0, "zeros": 0.5}
+    assert told["meanings"] == {"zeros": MEANINGS["zeros"]}

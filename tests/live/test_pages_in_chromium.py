@@ -165,3 +165,29 @@ def test_light_dark_and_on_a_phone(
                 seen[scheme, size is None] = looks(page)
     assert seen["light", True] == seen["light", False]
     assert seen["light", True] != seen["dark", True]
+
+
+def test_a_page_says_nothing_of_what_is_not_known_yet(tmp_path: Path, browser: Browser) -> None:
+    fake = FakeJob(tmp_path / "run", ["n0", "n1", "n2"])
+    with fake.served() as port, opened(browser, url(port)) as page:
+        expect(page.locator("#link")).to_have_text("Connected")
+        for told in ("No drift was found.", "Every record could be used."):
+            expect(page.get_by_text(told)).to_be_hidden()
+        with fake.going_on():
+            expect(page.get_by_text("No drift was found.")).to_be_visible()
+            fake.drift("end", ["n1"])
+            expect(page.locator("#drifts")).to_contain_text("0.5000 when it was over")
+            expect(page.get_by_text("A drift is over when")).to_be_visible()
+        page.goto(url(port, "/node/n1"))
+        expect(page.get_by_text("It tells nothing.")).to_be_hidden()
+
+
+def test_a_page_that_comes_too_late_says_only_that_the_job_has_ended(
+    tmp_path: Path, browser: Browser
+) -> None:
+    fake = FakeJob(tmp_path / "run", ["n0", "n1", "n2"])
+    with fake.served() as port:
+        fake.live.close()
+        with opened(browser, url(port)) as page:
+            expect(page.locator("#link")).to_have_text("The job has ended")
+            expect(page.get_by_text("No drift was found.")).to_be_hidden()

@@ -12,7 +12,10 @@ import pytest
 
 from anabranch.errors import ConfigurationError
 from pipelines.report import write_report
+from pipelines.report.markup import MISSING
+from pipelines.report.network_part import _score
 from pipelines.report.rows import Row
+from pipelines.report.runs import read_run
 from pipelines.report.series import fed
 
 MakeRun = Callable[..., Path]
@@ -348,3 +351,39 @@ def test_wrong_use_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ConfigurationError, match=r"pip install 'anabranch\[report\]'"):
         write_report([tmp_path], out)
     assert not out.exists()
+
+
+def test_a_node_without_samples_has_no_colour_and_ranks_nowhere(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    run = make_run(tmp_path / "run", nodes=5, rounds=6)
+    rows = [json.loads(line) for line in (run / "scores.jsonl").read_text().splitlines()]
+    for row in rows:
+        if row["node"] == "n2":  # what a job writes: no error, as there was no sample
+            row["samples"] = 0
+            row["scores"] = row["window"] = dict.fromkeys(row["scores"], 0.0)
+        else:
+            row["window"]["MAE"] += 0.2
+    (run / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    page = report(tmp_path, run)
+    (scale,) = re.findall(r"([\d.]+) better", page.text)
+    assert float(scale) > 0.1
+    read = read_run(run)
+    assert _score(read.nodes["cooperative"]["n2"], "MAE") is None
+    (row,) = [row for table in page.tables for row in table if row[:2] == ["n2", "0"]]
+    assert set(row[2:8]) == {MISSING}
+
+
+def test_drifts_say_what_their_errors_are_and_what_over_means(
+    tmp_path: Path, make_run: MakeRun
+) -> None:
+    run = make_run(tmp_path / "run", nodes=5, rounds=6)
+    job = json.loads((run / "job.json").read_text()) | {"drift": {"every": 30, "settle": 7}}
+    (run / "job.json").write_text(json.dumps(job))
+    row = {"round": 5, "since": 4, "scope": "node", "nodes": ["n3"], "before": 0.14, "after": 0.4}
+    lines = [row | {"kind": "begin"}, row | {"kind": "end", "after": 0.385}]
+    (run / "drift.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    page = report(tmp_path, run)
+    assert "0.1400 before, 0.4000 since" in page.text
+    assert "0.1400 before, 0.3850 when it was over" in page.text
+    assert "not risen further for drift.settle = 7 means of 30 samples" in page.text
