@@ -1,7 +1,7 @@
 """Which node does a sample belong to: the one answer for the loop and the dataflow."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -172,8 +172,13 @@ def known_rows(block: Block, placement: Placement) -> Block:
     )  # fmt: skip
 
 
-def strangers(block: Block, placement: Placement) -> list[DeadLetter]:
-    """Give the rows that `known_rows` leaves out, as dead letters."""
+def strangers(
+    block: Block, placement: Placement, ever: Collection[NodeId] = ()
+) -> list[DeadLetter]:
+    """Give the rows that `known_rows` leaves out, as dead letters.
+
+    The reason is "absent_node" for nodes of `ever`, those in the network at some time.
+    """
     letters = []
     for row, key in enumerate(block.keys or []):
         if key not in placement._index:
@@ -181,7 +186,8 @@ def strangers(block: Block, placement: Placement) -> list[DeadLetter]:
             raw = features_text(block.X, row)
             time = None if block.times is None else int(block.times[row])
             where = (source_of(block.partition), block.partition, int(block.positions[row]))
-            letters.append(DeadLetter("unknown_node", detail, *where, raw, time=time))
+            reason = "absent_node" if key in ever else "unknown_node"
+            letters.append(DeadLetter(reason, detail, *where, raw, time=time))
     return letters
 
 

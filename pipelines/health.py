@@ -23,6 +23,10 @@ SLOW_AFTER = 60.0
 _MANY_DEAD = 0.1
 _DEAD_OVER, _REFUSED_OVER = 30.0, 60.0
 """Seconds over which dead letters and refused messages are counted."""
+_LEAST_DEAD = 10
+"""Bad records in that time that are told of: one on a topic that is nearly idle is no news."""
+_NO_RECORDS = ("label_never_came", "no_window", "absent_node", "diverged", "refused_message")
+"""Dead letters that say nothing of the records: they were used, or are told of by other rules."""
 _NAMED = 3
 
 State = Literal["green", "yellow", "red"]
@@ -197,7 +201,7 @@ class Health:
     def _refusals(self, statuses: Sequence[Status], now: float) -> Found:
         totals = (
             sum(status.get("samples", 0) for status in statuses),
-            sum(status.get("dead", 0) for status in statuses),
+            sum(map(_bad_records, statuses)),
             sum(sum(status.get("refused", {}).values()) for status in statuses),
         )
         kept = [known for known in self._counts if now - known[0] < _REFUSED_OVER]
@@ -218,7 +222,7 @@ class Health:
                     f"{', '.join(reasons)}"
                 ),
             )
-        if dead > 0 and dead > _MANY_DEAD * (dead + samples):
+        if dead >= _LEAST_DEAD and dead > _MANY_DEAD * (dead + samples):
             state = "red" if dead > samples else "yellow"
             yield state, f"{dead:,} of {dead + samples:,} records became dead letters just now"
 
@@ -264,6 +268,12 @@ def _has_started(status: Status) -> bool:
     """Tell whether a process has run for long, or has used its kernels already."""
     used = status.get("learned", 0) > 0 and status.get("messages", 0) > 0
     return bool(used or status.get("seconds", 1e9) > STARTED_AFTER)
+
+
+def _bad_records(status: Status) -> int:
+    reasons = status.get("reasons", {})
+    left_out = sum(int(reasons.get(reason, 0)) for reason in _NO_RECORDS)
+    return max(int(status.get("dead", 0)) - left_out, 0)
 
 
 def _merged(statuses: Sequence[Status], key: str) -> dict[str, dict[str, Any]]:

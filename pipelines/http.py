@@ -3,19 +3,21 @@
 The standard library's server does: a job has few viewers, each a thread that mostly waits.
 """
 
+import io
 import json
-import sys
-from collections.abc import Callable, Generator, Iterator
+import logging
+import socket
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from threading import Thread
-from typing import Any, Protocol
+from typing import Protocol
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.registry import Collector
 
-from anabranch.errors import ConfigurationError
+from pipelines.guests import Guests, Head, Server
 from pipelines.health import Verdict
 
 __all__ = ["Answer", "Pages", "serve"]
@@ -32,7 +34,9 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _PATIENCE = 20.0
-"""Seconds in which a client must take or say something."""
+"""Seconds in which a client must take an answer, or a piece of one."""
+
+log = logging.getLogger("anabranch.http")
 
 
 @dataclass(frozen=True)
@@ -68,50 +72,32 @@ class _NoPages:
 
 
 def serve(
-    address: tuple[str, int],
+    listening: socket.socket,
     collector: Collector,
     verdict: Callable[[], Verdict],
     pages: Pages | None = None,
-) -> AbstractContextManager[int]:
-    """Serve a job's health, metrics and pages while the context lasts; gives the port.
+) -> AbstractContextManager[None]:
+    """Serve a job's health, metrics and pages while the context lasts, at a socket that listens.
 
     /health answers 200 while the job is green or yellow and 503 when it is red, with the
     reasons as JSON.
-
-    Raises
-    ------
-    ConfigurationError
-        The port cannot be used.
     """
     registry = CollectorRegistry()
     registry.register(collector)
-    return _served(address, _Routes(registry, verdict, pages or _NoPages()))
+    return _served(listening, _Routes(registry, verdict, pages or _NoPages()))
 
 
 @contextmanager
-def _served(address: tuple[str, int], routes: "_Routes") -> Iterator[int]:
-    try:
-        server = _Server(address, _handler(routes))
-    except OSError as error:
-        raise ConfigurationError(
-            f"--http names {address[0]}:{address[1]}, which cannot be used: {error.strerror}"
-        ) from None
+def _served(listening: socket.socket, routes: "_Routes") -> Iterator[None]:
+    guests = Guests()
+    server = Server(listening, _handler(routes, guests), guests)
     thread = Thread(target=server.serve_forever, name="http", daemon=True)
     thread.start()
     try:
-        yield server.server_address[1]
+        yield
     finally:
         server.shutdown()
         server.server_close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that went away."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
 
 
 @dataclass(frozen=True)
@@ -134,14 +120,30 @@ def _health(verdict: Verdict) -> Answer:
     return Answer(503 if verdict.state == "red" else 200, "application/json", body)
 
 
-def _handler(routes: _Routes) -> type[BaseHTTPRequestHandler]:
+def _handler(routes: _Routes, guests: Guests) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         server_version = "anabranch"
         sys_version = ""
         timeout = _PATIENCE
 
+        def setup(self) -> None:
+            super().setup()
+            self._head = Head(self.connection)
+            self.rfile = io.BufferedReader(self._head)
+
+        def parse_request(self) -> bool:
+            if not super().parse_request():
+                return False
+            if self._head.full:
+                self.send_error(431)
+                return False
+            self.connection.settimeout(_PATIENCE)
+            return True
+
         def do_GET(self) -> None:
             answer = routes.answer(self.path.partition("?")[0])
+            if answer.stream is not None and not guests.stay(self.connection):
+                return
             body = self._begin(answer)
             if answer.stream is None:
                 self.wfile.write(body)
@@ -155,24 +157,44 @@ def _handler(routes: _Routes) -> type[BaseHTTPRequestHandler]:
             self._begin(routes.answer(self.path.partition("?")[0]))
 
         def _begin(self, answer: Answer) -> bytes:
-            packs = "gzip" in self.headers.get("Accept-Encoding", "")
+            packs = _takes_gzip(self.headers.get_all("Accept-Encoding", []))
             body = answer.packed if packs and answer.packed is not None else answer.body
             self.send_response(answer.code)
-            self.send_header("Content-Type", answer.kind)
-            kept = "public, max-age=31536000, immutable" if answer.lasting else "no-store"
-            self.send_header("Cache-Control", kept)
-            if answer.packed is not None:
-                self.send_header("Vary", "Accept-Encoding")
-            if body is answer.packed:
-                self.send_header("Content-Encoding", "gzip")
-            if answer.stream is None:
-                self.send_header("Content-Length", str(len(body)))
-            for name, value in _HEADERS.items():
+            for name, value in _headers(answer, body).items():
                 self.send_header(name, value)
             self.end_headers()
             return body
 
+        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+            log.debug("%s: %s", self.requestline, code, extra={"client": self.client_address[0]})
+
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing: a scrape every few seconds is no news."""
+            """Say nothing of clients that are slow or wrong."""
 
     return Handler
+
+
+def _headers(answer: Answer, body: bytes) -> dict[str, str]:
+    kept = "public, max-age=31536000, immutable" if answer.lasting else "no-store"
+    headers = {"Content-Type": answer.kind, "Cache-Control": kept}
+    if answer.packed is not None:
+        headers["Vary"] = "Accept-Encoding"
+    if body is answer.packed:
+        headers["Content-Encoding"] = "gzip"
+    if answer.stream is None:
+        headers["Content-Length"] = str(len(body))
+    return headers | _HEADERS
+
+
+def _takes_gzip(headers: Sequence[str]) -> bool:
+    """Tell whether a client takes gzip, which it may refuse by a quality of 0.
+
+    >>> [_takes_gzip([text]) for text in ("br, gzip", "gzip;q=0, *", "*;q=0.5", "x;q=one")]
+    [True, False, True, False]
+    """
+    qualities = {}
+    for part in ",".join(headers).lower().split(","):
+        name, *parameters = (word.strip() for word in part.split(";"))
+        quality = next((one[2:] for one in parameters if one.startswith("q=")), "1")
+        qualities[name] = quality.strip("0.") != ""
+    return qualities.get("gzip", qualities.get("*", False))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from pipelines.cli.early import HEARD
+from pipelines.cli.words import form_of, interrupted, is_run
 from pipelines.supervise import Signals
 
 __all__ = ["main"]
@@ -20,13 +21,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Accepted anywhere, for whoever adds it to the end of a command that failed.
     if "--traceback" in words:
         words = ["--traceback", *(word for word in words if word != "--traceback")]
+    form = form_of(words)
     with ExitStack() as held:
-        if next((word for word in words if not word.startswith("-")), "") == "run":
+        if is_run(words):
             # Loading the rest takes a second, in which a signal must not get lost.
             HEARD.set(held.enter_context(Signals()))
         try:
             from pipelines.cli.app import app
+            from pipelines.cli.guard import complain, complain_as
         except KeyboardInterrupt:
-            print("interrupted before anything was begun", file=sys.stderr)
+            print(interrupted(form), file=sys.stderr)
             sys.exit(130)
-        app(words, prog_name="anabranch")
+        complain_as(form)
+        if form == "text":
+            app(words, prog_name="anabranch")
+        try:
+            sys.exit(app(words, prog_name="anabranch", standalone_mode=False))
+        except Exception as error:
+            # The parser's own errors, which it would print with the usage, on lines of their own.
+            tell = getattr(error, "format_message", None)
+            if tell is None:
+                raise
+            complain(f"error: {tell()}")
+            sys.exit(2)

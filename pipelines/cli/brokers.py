@@ -10,6 +10,7 @@ import typer
 
 from anabranch.errors import ConfigurationError
 from pipelines.cli.guard import complain
+from pipelines.config.check_kafka import check_brokers
 from pipelines.config.decode import decode
 from pipelines.config.kafka import Connection
 from pipelines.config.load import read_tables
@@ -64,6 +65,7 @@ def find_settings(
             "no broker is named: give --brokers HOST:PORT, or a job file by --job whose "
             "kafka.brokers is not empty"
         )
+    check_brokers("kafka.brokers", (name for name in connection.brokers if "@" in name))
     _need_client()
     from connectors.kafka.settings import KafkaSettings
 

@@ -1,5 +1,6 @@
 """Errors as a sentence and an exit code, not as a traceback."""
 
+import logging
 import os
 import sys
 import traceback
@@ -11,8 +12,9 @@ from typing import ParamSpec, TypeVar
 import typer
 
 from anabranch.errors import AnabranchError
+from pipelines.logs.lines import make_formatter
 
-__all__ = ["OUT_OF_MEMORY", "SHOW_TRACEBACK", "complain", "guarded"]
+__all__ = ["OUT_OF_MEMORY", "SHOW_TRACEBACK", "complain", "complain_as", "guarded"]
 
 OUT_OF_MEMORY = (
     "there is not enough memory for the job; fewer features (source.text_bits, "
@@ -25,9 +27,25 @@ R = TypeVar("R")
 SHOW_TRACEBACK: ContextVar[bool] = ContextVar("show_traceback", default=False)
 
 
-def complain(text: str) -> None:
-    """Print a line on standard error."""
-    typer.echo(text, err=True)
+_FORM: ContextVar[str] = ContextVar("form", default="text")
+_LEVELS = {"error": logging.ERROR, "crash": logging.CRITICAL, "interrupted": logging.ERROR}
+
+
+def complain_as(form: str) -> None:
+    """Let complaints from here on be text or json."""
+    _FORM.set(form)
+
+
+def complain(text: str, error: str | None = None) -> None:
+    """Print a line on standard error, or an object; `error` is a traceback."""
+    if _FORM.get() != "json":
+        typer.echo(f"{error}{text}" if error else text, err=True)
+        return
+    level = _LEVELS.get(text.partition(":")[0], logging.WARNING)
+    told = {"name": "anabranch.run", "msg": text.removeprefix("error: "), "levelno": level}
+    record = logging.makeLogRecord({**told, "levelname": logging.getLevelName(level)})
+    fields = {} if error is None else {"error": error}
+    typer.echo(make_formatter("json", fields).format(record), err=True)
 
 
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
@@ -60,6 +78,4 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
 
 
 def _tell(text: str) -> None:
-    if SHOW_TRACEBACK.get():
-        traceback.print_exc()
-    complain(text)
+    complain(text, traceback.format_exc() if SHOW_TRACEBACK.get() else None)

@@ -67,7 +67,7 @@ def describe_status(status: Mapping[str, Any]) -> str:
 
 def print_line(console: Console, text: str) -> None:
     """Print a line as it is, however long."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def starting() -> str:

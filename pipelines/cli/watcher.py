@@ -2,40 +2,25 @@
 
 import logging
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from anabranch.errors import ConfigurationError
 from pipelines.config import Job
 from pipelines.health import Health, Verdict
 from pipelines.live.records import Now, read_now
+from pipelines.port import url
 from pipelines.run_dir import RunDirectory
 
-__all__ = ["Watcher", "parse_address"]
+__all__ = ["Watcher"]
 
-_EVERY = 1.0
+_EVERY, _DETAILS_EVERY = 1.0, 10.0
+_DETAILS = ("samples", "dead", "rounds", "waiting", "messages", "memory", "files")
 _LEVELS = {"green": logging.INFO, "yellow": logging.WARNING, "red": logging.ERROR}
 _health_log = logging.getLogger("anabranch.health")
 _source_log = logging.getLogger("anabranch.source")
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """Read PORT or HOST:PORT; this machine alone unless a host is given.
-
-    Raises
-    ------
-    ConfigurationError
-        It is neither.
-
-    >>> parse_address("8080"), parse_address("0.0.0.0:80")
-    (('127.0.0.1', 8080), ('0.0.0.0', 80))
-    """
-    host, _, port = text.rpartition(":")
-    if not port.isdigit() or int(port) >= 1 << 16:
-        raise ConfigurationError(f"--http is {text!r}; it must be PORT or HOST:PORT")
-    return host or "127.0.0.1", int(port)
 
 
 def _gist(reason: str) -> str:
@@ -46,6 +31,13 @@ def _gist(reason: str) -> str:
 def _tell(verdict: Verdict) -> None:
     text = "; ".join((f"health is {verdict.state}", *verdict.reasons))
     _health_log.log(_LEVELS[verdict.state], text)
+
+
+def _details(status: dict[str, Any]) -> dict[str, Any]:
+    """Give what a process tells of itself, and how many records are left in its partitions."""
+    lags = [part["lag"] or 0 for part in status.get("partitions", {}).values()]
+    age = time.time() - status["time"]
+    return {key: status.get(key) for key in _DETAILS} | {"lag": sum(lags), "age": round(age, 1)}
 
 
 class Watcher:
@@ -68,7 +60,7 @@ class Watcher:
         self._verdict = Verdict("green")
         self._said: tuple[str, ...] = (self._verdict.state,)
         self._told: set[str] = set()
-        self._next = 0.0
+        self._next = self._details_at = 0.0
         self._look: Callable[[list[dict[str, Any]], Verdict], None] = lambda *_: None
 
     def update(self) -> None:
@@ -78,11 +70,23 @@ class Watcher:
         self._next = time.monotonic() + _EVERY
         statuses = self.tell_notices()
         self._verdict = self._health.judge(statuses, time.time(), self._edges())
+        self._tell_details(statuses)
         gist = self._verdict.state, *map(_gist, self._verdict.reasons)
         if statuses and gist != self._said:
             self._said = gist
             _tell(self._verdict)
         self._look(statuses, self._verdict)
+
+    def _tell_details(self, statuses: list[dict[str, Any]]) -> None:
+        """Say once in a while, at debug, what the verdict was found from."""
+        due = bool(statuses) and time.monotonic() >= self._details_at
+        if not due or not _health_log.isEnabledFor(logging.DEBUG):
+            return
+        self._details_at = time.monotonic() + _DETAILS_EVERY
+        for status in statuses:
+            told = "judged %s by what process %d tells"
+            process = status["process"]
+            _health_log.debug(told, self._verdict.state, process, extra=_details(status))
 
     def _edges(self) -> list[Now]:
         """Read what the processes' nodes heard, where health asks for it."""
@@ -112,15 +116,9 @@ class Watcher:
         return self._verdict
 
     @contextmanager
-    def served(self, address: tuple[str, int] | None) -> Iterator[None]:
-        """Answer at an address while the context lasts; at none, do nothing.
-
-        Raises
-        ------
-        ConfigurationError
-            The port cannot be used.
-        """
-        if address is None:
+    def served(self, listening: socket.socket | None) -> Iterator[None]:
+        """Answer at a port while the context lasts; at none, do nothing."""
+        if listening is None:
             yield
             return
         from pipelines.http import serve
@@ -132,8 +130,8 @@ class Watcher:
         collector = JobCollector(self._job, files.read)
         live = LiveJob(self._job, self._run_dir)
         pages = LivePages(self._job, live, f"{time.time_ns():x}")
-        with serve(address, collector, lambda: self._verdict, pages) as port:
-            self._say(f"live page: http://{address[0]}:{port}/ (also /health and /metrics)")
+        with serve(listening, collector, lambda: self._verdict, pages):
+            self._say(f"live page: {url(listening)} (also /health and /metrics)")
             self._look = live.update
             try:
                 yield

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
 from typing import NoReturn
 
@@ -11,7 +12,7 @@ from pipelines.config.source import Source
 from pipelines.config.targets import OUTPUTS, Target
 from pipelines.config.wording import show
 
-__all__ = ["check_kafka", "check_sites"]
+__all__ = ["check_brokers", "check_kafka", "check_sites"]
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -35,9 +36,25 @@ def check_kafka(job: Job) -> None:
     if topics and not job.kafka.brokers:
         _fail(f"kafka.brokers is empty, but {topics[0][0]} needs one; it must name host:port")
     for section, brokers in (("kafka", job.kafka.brokers), ("sites", job.sites.brokers)):
-        for broker in brokers:
-            if not _is_address(broker):
-                _fail(f"{section}.brokers has {show(broker)}; it must be host:port")
+        check_brokers(f"{section}.brokers", brokers)
+
+
+def check_brokers(key: str, brokers: Iterable[str]) -> None:
+    """Check the addresses of brokers; what stands before an @ may be a password, and is not shown.
+
+    Raises
+    ------
+    ConfigurationError
+        One is not host:port.
+    """
+    for broker in brokers:
+        if "@" in broker:
+            _fail(
+                f"{key} has a name or password before {show('@' + broker.rpartition('@')[2])}; "
+                "it must be host:port, and the name in username, the password in password_file"
+            )
+        if not _is_address(broker):
+            _fail(f"{key} has {show(broker)}; it must be host:port")
 
 
 def _is_address(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -76,7 +77,18 @@ class _Json(_Formatter):
         }
         if record.exc_info:
             told["error"] = self.formatException(record.exc_info)
-        return json.dumps(told, default=str)
+        try:
+            return json.dumps(told, default=str, allow_nan=False)
+        except ValueError:  # NaN is no JSON
+            return json.dumps(_finite(told), default=str)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _time(record: logging.LogRecord) -> str:

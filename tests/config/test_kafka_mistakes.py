@@ -48,7 +48,7 @@ WRONG = [
         'output.predictions is "t", which is in source.topics, too',
     ),
     ({"output.dead_letters": "kafka:t"}, "it must be another topic"),
-    ({"kafka.brokers": ["bob:word@host:9"]}, "it must be host:port"),
+    ({"kafka.brokers": ["bob:word@host:9"]}, 'a name or password before "@host:9"; it must be'),
     ({"output.scores": "scores.jsonl"}, "it must be kafka:TOPIC"),
     ({"exchange.transport": "kafka"}, "sites.nodes is empty"),
     ({"sites.here": "east"}, 'exchange.transport is "local"; it must be "kafka"'),

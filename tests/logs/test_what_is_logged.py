@@ -1,6 +1,9 @@
 """What nodes, sources and outputs log: changes, each once, with node and partition."""
 
+import json
 import logging
+import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +14,9 @@ from connectors.kafka.sink_progress import SinkProgress
 from operators.ears import Ears
 from operators.node_core import NodeCore
 from operators.silence import Silence
+from pipelines.cli.watcher import Watcher
+from pipelines.config import default_job
+from pipelines.run_dir import RunDirectory
 
 
 @pytest.fixture(autouse=True)
@@ -90,3 +96,17 @@ def test_a_node_that_diverges_is_told_and_when_it_speaks_again(
         ("node", "ERROR"),
         ("node", "INFO"),
     ]
+
+
+def test_what_health_was_judged_by_is_told_once_in_a_while_at_debug(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    run_dir = RunDirectory(tmp_path)
+    watcher = Watcher(default_job(), run_dir, print)
+    status = {"process": 0, "time": time.time(), "samples": 7, "partitions": {}}
+    run_dir.status_of(0).write_text(json.dumps(status))
+    watcher.update()
+    watcher.lost("it was killed")  # looks again at once
+    judged = [one for one in caplog.records if one.levelno == logging.DEBUG]
+    assert [one.getMessage() for one in judged] == ["judged green by what process 0 tells"]
+    assert judged[0].samples == 7  # type: ignore[attr-defined]

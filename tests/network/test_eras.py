@@ -113,3 +113,5 @@ def test_rows_that_name_a_node_of_another_time_become_dead_letters():
     ]
     assert letters[0].detail == "node 'd' is not in the network in tick 1"
     assert strangers(block, placements.at(2))[0].position == 7
+    known = strangers(block, placements.at(1), ever=["a", "b", "c", "d"])
+    assert [one.reason for one in known] == ["absent_node", "unknown_node"]

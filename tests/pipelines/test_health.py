@@ -122,11 +122,20 @@ def test_refused_messages_and_many_dead_letters_are_yellow_until_they_cease() ->
     calm = judged(health, range(20, 100, 5), lambda s: {"refused": {"other_run": 15}})
     assert calm[-1].state == "green"
     dead = judged(Health(job()), range(0, 20, 5), lambda s: {"samples": 100 + s, "dead": s})
+    assert dead[1] == Verdict("green")  # five are no news, whatever their share
     assert dead[-1] == Verdict("yellow", ("15 of 30 records became dead letters just now",))
     most = judged(Health(job()), range(0, 20, 5), lambda s: {"samples": 100, "dead": s})
     assert most[-1].state == "red"
     few = judged(Health(job()), range(0, 20, 5), lambda s: {"samples": 100 * s, "dead": s})
     assert few[-1].state == "green"
+
+
+@pytest.mark.parametrize("reason", ["label_never_came", "no_window", "absent_node", "malformed"])
+def test_letters_of_records_that_were_used_are_no_bad_input(reason: str) -> None:
+    verdicts = judged(
+        Health(job()), range(0, 200, 5), lambda s: {"dead": s, "reasons": {reason: s}}
+    )
+    assert verdicts[-1].state == ("red" if reason == "malformed" else "green")
 
 
 @pytest.mark.parametrize(
