@@ -7,50 +7,26 @@ Figures are of seeded streams in the reference loop, so that how fast the machin
 matter; only the section "cost" needs a quiet one.
 """
 
-import argparse
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from rich.console import Console
 
 from anabranch.drift import DETECTORS, Change, DriftRule, NodeWatch
 from anabranch.protocol import Array
 from benchmarks.drift_streams import NAMES, SITES, Told, Trial, dsvor, look, run, trials
-from benchmarks.table import Row, print_rows, write_results
+from benchmarks.sections import run_sections
+from benchmarks.table import Row
 
 __all__ = ["main"]
 
-_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _CALM = 200_000
 
 
 def main() -> None:
     """Run the sections, print the table, write the JSON."""
-    args = _arguments()
-    if any(os.environ.get(name) != value for name, value in _THREAD.items()):
-        command = [sys.executable, "-m", "benchmarks.drift", *sys.argv[1:]]
-        os.execve(sys.executable, command, {**os.environ, **_THREAD})
-    console, begin = Console(width=130), time.monotonic()
-    rows: list[Row] = []
-    for name in args.only or _SECTIONS:
-        section = list(_SECTIONS[name](args.quick))
-        print_rows(console, section)
-        rows += section
-    seconds = round(time.monotonic() - begin, 1)
-    path = write_results("drift", rows, quick=args.quick, seconds=seconds)
-    console.print(f"{seconds:.0f} s; {path}", highlight=False, soft_wrap=True)
-    sys.exit(any(row.met is False for row in rows) and not args.quick)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.drift")
-    parser.add_argument("--quick", action="store_true", help="fewer seeds; figures mean little")
-    parser.add_argument("--only", nargs="+", choices=list(_SECTIONS), help="sections to run")
-    return parser.parse_args()
+    run_sections("drift", _SECTIONS, 130)
 
 
 def _delays(quick: bool) -> Iterator[Row]:

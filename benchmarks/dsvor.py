@@ -6,15 +6,11 @@ random numbers for features; then how near the feature maps come to their kernel
 sparsity saves. Needs a quiet machine.
 """
 
-import argparse
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
-from rich.console import Console
 from scipy.sparse import csr_array
 
 from anabranch.learners.batch import BatchDSVOR
@@ -23,12 +19,12 @@ from anabranch.network import Weights, build_graph, combination_weights, node_na
 from anabranch.protocol import Array
 from benchmarks.dsvor_features import accuracy, errors, sparsity
 from benchmarks.dsvor_peers import PlainLoop, rate, stream
-from benchmarks.table import Row, print_rows, write_results
+from benchmarks.sections import run_sections
+from benchmarks.table import Row
 
 __all__ = ["main"]
 
 FIELDS, DIMENSION, RANKS = 10, 200, 4
-_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _UNIT = "rounds/s"
 Aims = dict[tuple[str, str], tuple[str, Callable[[float, float], bool]]]
 """Precision and peer -> the aim in words, and whether a figure beside the peer's meets it."""
@@ -36,28 +32,7 @@ Aims = dict[tuple[str, str], tuple[str, Callable[[float, float], bool]]]
 
 def main() -> None:
     """Run the sections, print the table, write the JSON."""
-    args = _arguments()
-    if any(os.environ.get(name) != value for name, value in _THREAD.items()):
-        # BLAS reads them once, when a process begins.
-        command = [sys.executable, "-m", "benchmarks.dsvor", *sys.argv[1:]]
-        os.execve(sys.executable, command, {**os.environ, **_THREAD})
-    console, begin = Console(width=120), time.monotonic()
-    rows: list[Row] = []
-    for name in args.only or _SECTIONS:
-        section = list(_SECTIONS[name](args.quick))
-        print_rows(console, section)
-        rows += section
-    seconds = round(time.monotonic() - begin, 1)
-    path = write_results("dsvor", rows, quick=args.quick, seconds=seconds)
-    console.print(f"{seconds:.0f} s; {path}", highlight=False, soft_wrap=True)
-    sys.exit(any(row.met is False for row in rows) and not args.quick)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.dsvor")
-    parser.add_argument("--quick", action="store_true", help="short runs; figures mean little")
-    parser.add_argument("--only", nargs="+", choices=list(_SECTIONS), help="sections to run")
-    return parser.parse_args()
+    run_sections("dsvor", _SECTIONS, 120)
 
 
 class _Case:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from typing_extensions import override
 
 from pipelines.cli.tail import Follower
 from pipelines.config.logs import LogFormat
@@ -106,8 +107,14 @@ class Lines:
         self._next = time.monotonic() + self._every
         status = self._follower.status()
         if status is None or _learned_nothing(status):
-            self.say(self._begin)
-            return
+            self._wait()
+        else:
+            self._tell(status)
+
+    def _wait(self) -> None:
+        self.say(self._begin)
+
+    def _tell(self, status: dict[str, Any]) -> None:
         total = status.get("rows_total")
         of = f" of {total:,}" if total else ""
         samples = f"round {status.get('round') or 0:,}  {status.get('samples', 0):,}{of} samples"
@@ -121,15 +128,12 @@ class Lines:
 class Logged(Lines):
     """A line of the log every few seconds, with figures of its own."""
 
-    def update(self) -> None:
-        """Log how far the run is if it is time to."""
-        if time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + self._every
-        status = self._follower.status()
-        if status is None or _learned_nothing(status):
-            log.info(self._begin)
-            return
+    @override
+    def _wait(self) -> None:
+        log.info(self._begin)
+
+    @override
+    def _tell(self, status: dict[str, Any]) -> None:
         names = ("round", "samples", "rows_total", "rate", "score", "disagreement", "dead")
         log.info("learning", extra={name: status.get(name) for name in names})
 
