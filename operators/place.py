@@ -8,7 +8,7 @@ from bytewax.dataflow import Stream, operator
 from bytewax.operators import KeyedStream
 
 from anabranch.placement import known_rows, strangers, whole
-from anabranch.stream import Block, DeadLetter, End, Share
+from anabranch.stream import NO_BAD_RECORD, Block, DeadLetter, End, Share
 from operators.hub import Hub
 from operators.node_plan import NodePlan
 
@@ -91,8 +91,8 @@ def _watcher(
             ever = plan.eras.nodes if plan.eras is not None else ()
             at = plan.placements.at
             dead += [one for b in blocks for one in strangers(b, at(b.tick), ever)]
-        if dead and stop:
-            first = dead[0]
+        first = next((one for one in dead if one.reason not in NO_BAD_RECORD), None)
+        if first is not None and stop:
             hub.bad_input = f"{first.source}, record {first.position}: {first.detail}"
             raise BadInputError(hub.bad_input)
         return dead

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from anabranch.stream import NO_BAD_RECORD
 from pipelines.config import Job
 from pipelines.live.records import EdgeNow, Now
 from pipelines.restart import Restart
@@ -25,8 +26,6 @@ _DEAD_OVER, _REFUSED_OVER = 30.0, 60.0
 """Seconds over which dead letters and refused messages are counted."""
 _LEAST_DEAD = 10
 """Bad records in that time that are told of: one on a topic that is nearly idle is no news."""
-_NO_RECORDS = ("label_never_came", "no_window", "absent_node", "diverged", "refused_message")
-"""Dead letters that say nothing of the records: they were used, or are told of by other rules."""
 _NAMED = 3
 
 State = Literal["green", "yellow", "red"]
@@ -272,7 +271,7 @@ def _has_started(status: Status) -> bool:
 
 def _bad_records(status: Status) -> int:
     reasons = status.get("reasons", {})
-    left_out = sum(int(reasons.get(reason, 0)) for reason in _NO_RECORDS)
+    left_out = sum(int(reasons.get(reason, 0)) for reason in NO_BAD_RECORD)
     return max(int(status.get("dead", 0)) - left_out, 0)
 
 
