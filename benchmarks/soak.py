@@ -51,7 +51,7 @@ def _arguments() -> argparse.Namespace:
         "--samples", type=lambda text: int(float(text)), default=200_000_000, help="2e8 without"
     )
     parser.add_argument("--every", type=float, default=2.0, help="seconds between readings")
-    parser.add_argument("--rows", type=int, default=100, help="rows a node a tick")
+    parser.add_argument("--rows", type=int, default=200, help="rows a node a tick")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="further settings"
     )
