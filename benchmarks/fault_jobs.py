@@ -122,11 +122,14 @@ class Feeder:
     partitions : those that get samples
     paused : whether none does
     spoiled : whether what is written are no samples
+    written, most : samples so far, and after which there are no more; None: none ends it
     """
 
     def __init__(self, kafka: Kafka, topic: str, partitions: tuple[int, ...] = (0,)) -> None:
         self._kafka, self._topic = kafka, topic
         self.partitions, self.paused, self.spoiled = partitions, False, False
+        self.written = 0
+        self.most: int | None = None
         self._over = Event()
         self._thread = Thread(target=self._feed, daemon=True)
 
@@ -140,14 +143,14 @@ class Feeder:
 
     def _feed(self) -> None:
         values = sample(0, 5000, NODES)
-        at = 0
         settings = KafkaSettings(tuple(self._kafka.brokers), timeout=3.0)
         options = {"linger_ms": 5, "max_block_ms": 1000, "delivery_timeout_ms": 5000}
         producer = open_producer(settings, **options)
         while not self._over.wait(0.05):
-            for partition in () if self.paused else self.partitions:
-                some = [values[(at + i) % len(values)] for i in range(20)]
-                at += len(some)
+            ended = self.most is not None and self.written >= self.most
+            for partition in () if self.paused or ended else self.partitions:
+                some = [values[(self.written + i) % len(values)] for i in range(20)]
+                self.written += len(some)
                 try:
                     for value in [b"?"] * len(some) if self.spoiled else some:
                         producer.send(self._topic, value, partition=partition)
