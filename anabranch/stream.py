@@ -12,7 +12,6 @@ from anabranch.sparse import SparseRows
 
 __all__ = [
     "LABEL",
-    "NO_BAD_RECORD",
     "RAW_LIMIT",
     "SAMPLE",
     "WHOLE",
@@ -64,13 +63,6 @@ def features_text(X: "Array | SparseRows", row: int) -> bytes:
     one = X[row : row + 1]
     pairs = zip(one.indices.tolist(), one.values.tolist(), strict=True)
     return ",".join(f"{index}:{value!r}" for index, value in pairs).encode()[:RAW_LIMIT]
-
-
-NO_BAD_RECORD = frozenset(
-    ("label_never_came", "no_window", "absent_node", "diverged", "refused_message")
-)
-"""Reasons of dead letters that say nothing of records: nothing is wrong with those, or others tell
-of it."""
 
 
 @dataclass(frozen=True, slots=True)

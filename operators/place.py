@@ -8,7 +8,8 @@ from bytewax.dataflow import Stream, operator
 from bytewax.operators import KeyedStream
 
 from anabranch.placement import known_rows, strangers, whole
-from anabranch.stream import NO_BAD_RECORD, Block, DeadLetter, End, Share
+from anabranch.reasons import NO_BAD_RECORD
+from anabranch.stream import Block, DeadLetter, End, Share
 from operators.hub import Hub
 from operators.node_plan import NodePlan
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from anabranch.stream import NO_BAD_RECORD
+from anabranch.reasons import NO_BAD_RECORD
 from pipelines.config import Job
 from pipelines.live.records import EdgeNow, Now
 from pipelines.restart import Restart

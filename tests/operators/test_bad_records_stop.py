@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from anabranch.stream import NO_BAD_RECORD, Block, DeadLetter
+from anabranch.reasons import NO_BAD_RECORD
+from anabranch.stream import Block, DeadLetter
 from operators.learn import make_hub
 from operators.place import BadInputError, _watcher
 from tests.operators.toy_job import toy_plan
