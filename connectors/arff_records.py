@@ -165,7 +165,7 @@ class ArffCodec:
             return []
         zeros = all(attribute.first == "0" for attribute in self._attributes)
         texts = [b"", *[b","] * (len(kinds) - 1), b""]
-        return [Template.of(texts, kinds, slots, ARFF if zeros and not self._form.ranks else CSV)]
+        return [Template.of(texts, kinds, slots, ARFF if zeros else CSV)]
 
     def parse(self, line: bytes) -> Row:
         """Read one line, without its line end; see `Codec.parse`."""
@@ -180,6 +180,8 @@ class ArffCodec:
         return Row(features, labels if self._form.flags else labels[0], place)
 
     def _number(self, text: str, at: int, name: str) -> float:
+        if text == "0":  # most values of a sparse record
+            return 0.0
         value = _number(text, name)
         if self._attributes[at].kind != "flag":
             return value

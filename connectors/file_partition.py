@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 
 import numpy as np
 from typing_extensions import override
@@ -19,7 +20,8 @@ __all__ = ["FilePartition", "PartState", "held_records", "lone_letter"]
 
 _BLOCKS_A_CALL = 64
 """Blocks read in one call at most (16 MB), so that other steps of the worker get their turn."""
-_POLL = timedelta(milliseconds=50)
+_POLL = 0.05
+"""Seconds between looks at a followed file."""
 
 
 def held_records(split: tuple[int, ...] | None) -> Array | None:
@@ -40,7 +42,11 @@ def lone_letter(
 
 
 class FilePartition(TickPartition):
-    """Reads ticks off a file in blocks; its position is a byte offset and a record number."""
+    """Reads ticks off a file in blocks; its position is a byte offset and a record number.
+
+    With `linger`, seconds, a tick of a followed file is given up on being full once its first
+    record has waited so long.
+    """
 
     def __init__(
         self,
@@ -54,10 +60,12 @@ class FilePartition(TickPartition):
         split: tuple[int, ...] | None,
         state: PartState | None,
         follow: bool,
+        linger: float | None = None,
     ) -> None:
         super().__init__(partition, rows_per_tick, state)
         self._path, self._format, self._form = path, format, form
         self._features, self._width, self._follow = features, width, follow
+        self._linger, self._since = linger, 0.0
         self._held = held_records(split)
         self._origin = Origin(path, partition)
         self._reader = BlockReader(path, form.max_record, follow=follow)
@@ -73,7 +81,12 @@ class FilePartition(TickPartition):
 
     @override
     def next_awake(self) -> datetime | None:
-        return datetime.now(UTC) + _POLL if self._waiting else None
+        if not self._waiting:
+            return None
+        rest = _POLL
+        if self._linger is not None and self._parts:
+            rest = min(rest, max(self._since + self._linger - monotonic(), 0.0))
+        return datetime.now(UTC) + timedelta(seconds=rest)
 
     @override
     def read_tick(self) -> Block | None:
@@ -87,8 +100,15 @@ class FilePartition(TickPartition):
             if self._reader.ended:
                 return self._finish()
             if not self._reader.fill() and not self._reader.ended:
-                self._waiting = True
-                return None
+                return self._wait()
+        return None
+
+    def _wait(self) -> Block | None:
+        """Give what is there of a tick that has waited long enough."""
+        waited = monotonic() - self._since
+        if self._parts and self._linger is not None and waited >= self._linger:
+            return self._complete()
+        self._waiting = True
         return None
 
     def _open(self) -> bool:
@@ -132,12 +152,14 @@ class FilePartition(TickPartition):
             )
             if rows.records == 0:
                 break
+            if not self._parts:
+                self._since = monotonic()
             self._parts.append(rows)
             pending += rows.records
 
     def _complete(self) -> Block:
         rows = join_rows(self._parts, self._form, self._width)
-        block = rows.block(self.partition, self.record // self.rows_per_tick, self._held)
+        block = rows.block(self.partition, self.tick, self._held)
         self._parts = []
         if self._parser is not None:
             self._parser.begin_tick()

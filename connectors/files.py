@@ -76,7 +76,8 @@ class FileSource(FixedPartitionedSource[Block | End, PartState]):
     continues at the next tick, exactly.
 
     A followed file never ends; its last tick waits until it is full, for as long as it takes,
-    and so does a last line without its newline: what a tick holds never depends on timing.
+    and so does a last line without its newline: what a tick holds does not depend on timing.
+    With `linger` a tick of a followed file waits no longer than that after its first record.
 
     Attributes
     ----------
@@ -85,6 +86,7 @@ class FileSource(FixedPartitionedSource[Block | End, PartState]):
     records : what a record is
     rows_per_tick : records in a tick
     follow : read on when a (plain) file grows
+    linger : seconds, for jobs in asynchronous time; None: every tick is full
     shuffle_seed : read a file's records in a random order of this seed; `positions` stay their
         numbers in the file. Keeps 24 bytes a record in memory, not the records.
     split : numbers of the records to hold back, for a source of one file; see `read_split`
@@ -111,6 +113,7 @@ No such file or directory
     follow: bool = False
     shuffle_seed: int | None = None
     split: tuple[int, ...] | None = None
+    linger: float | None = None
     partitions: tuple[str, ...] = field(init=False, compare=False)
     features: tuple[str, ...] = field(init=False, compare=False)
 
@@ -138,6 +141,10 @@ No such file or directory
             raise ConfigurationError(
                 "source.follow and source.shuffle_seed exclude each other: only a file that has"
                 " ended can be shuffled"
+            )
+        if self.linger is not None and not (self.follow and self.linger >= 0):
+            raise ConfigurationError(
+                f"source.linger is {self.linger}: allowed is 0 and up, with source.follow"
             )
         packed = [path for path in self.paths if path.endswith(".gz")]
         if self.follow and packed:
@@ -203,4 +210,4 @@ No such file or directory
         }
         if self.shuffle_seed is not None:
             return ShuffledPartition(seed=self.shuffle_seed, **options)
-        return FilePartition(follow=self.follow, **options)
+        return FilePartition(follow=self.follow, linger=self.linger, **options)

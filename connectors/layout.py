@@ -44,11 +44,12 @@ def check_format(format: FileFormat, form: RecordFormat) -> None:
             f"source.text is set and source.kind is {format!r}: texts are allowed in 'csv' and"
             " 'jsonl'"
         )
-    if (form.sparse_width is None) == (format == "svmlight"):
-        given = "missing" if form.sparse_width is None else str(form.sparse_width)
+    wanted, given = format == "svmlight", form.sparse_width is not None
+    if wanted != given and not (given and format == "jsonl"):
         raise ConfigurationError(
-            f"source.sparse_width is {given} and source.kind is {format!r}: records of 'svmlight'"
-            " need the number of their features, those of other files have none"
+            f"source.sparse_width is {form.sparse_width or 'missing'} and source.kind is"
+            f" {format!r}: records of 'svmlight' need the number of their features, those of"
+            " 'jsonl' may have it, those of other files have none"
         )
     if format == "svmlight" and (form.task == "multilabel" or form.node_field is not None):
         key = "labels" if form.task == "multilabel" else "node"

@@ -10,7 +10,6 @@ from connectors.tokens import blank, plain_text, skip_spaces, whole_number
 
 __all__ = [
     "json_texts_end", "packed_texts_end", "read_index", "read_json_list", "read_packed_list",
-    "scatter",
 ]  # fmt: skip
 
 
@@ -130,32 +129,3 @@ def packed_texts_end(data: Array, at: int, end: int) -> int:
             return -1
         at = packed_text(data, at, end)[1]
     return at
-
-
-@kernel
-def scatter(pairs: Array, x: Array) -> bool:
-    """Fill a row with zeros, and with values at their indices; tell whether these were good.
-
-    Parameters
-    ----------
-    pairs : (2, d + 1); indices and values, and how many there are of each at the end of its row
-    x : (d,), output
-
-    >>> x = np.empty(3)
-    >>> scatter(np.array([[2.0, 0, 9, 2], [5, 6, 9, 2]]), x), x.tolist()
-    (True, [6.0, 0.0, 5.0])
-    >>> scatter(np.array([[2.0, 2, 9, 2], [5, 6, 9, 2]]), x)
-    False
-    """
-    if pairs[0, -1] != pairs[1, -1]:
-        return False
-    x[:] = np.nan
-    for i in range(np.int64(pairs[0, -1])):
-        at = np.int64(pairs[0, i])
-        if at < 0 or at >= len(x) or not np.isnan(x[at]):
-            return False
-        x[at] = pairs[1, i]
-    for i in range(len(x)):
-        if np.isnan(x[i]):
-            x[i] = 0.0
-    return True

@@ -58,9 +58,9 @@ class Batch:
         shorter = [value if len(value) <= longest else b"" for value in values]
         bounds = np.cumsum([0, *map(len, shorter)], dtype=np.int64)
         data = b"".join(shorter)
-        X = np.empty((count, 0 if form.sparse or form.text else width))
+        X = np.empty((count, width if form.width is None else 0))
         names = np.zeros((count, max(_NAMES, name_columns(form))), np.int64)
-        pairs = form.sparse_width is not None and form.sparse
+        pairs = form.sparse_width is not None
         store = new_store(len(data) // _SHORTEST_PAIR if pairs else 0)
         inputs: Inputs = Pairs(form, store, names) if pairs else Columns(X)
         if form.text:

@@ -143,30 +143,20 @@ class ObjectReader:
         if self._form.text:
             return join_texts(values, self.inputs)
         if self._form.sparse_width is not None:
-            places, numbers = self._pairs(*values)
-            return (
-                self._sorted(places, numbers)
-                if self._form.sparse
-                else self._scatter(places, numbers)
-            )
+            return self._sorted(*self._pairs(*values))
         return pick_numbers(values, self.inputs)
 
     def _nothing(self) -> Features:
         """Give the features of a label alone."""
         if self._form.text:
             return ""
-        return self._sorted([], []) if self._form.sparse else [0.0] * self._width
+        sparse = self._form.sparse_width is not None
+        return self._sorted([], []) if sparse else [0.0] * self._width
 
     def _sorted(self, places: list[int], values: list[float]) -> tuple[Array, Array]:
         order = sorted(range(len(places)), key=places.__getitem__)
         indices = np.array([places[i] for i in order], np.uint32)
         return indices, np.array([values[i] for i in order], np.float64)
-
-    def _scatter(self, places: list[int], values: list[float]) -> Array:
-        """Put values at their indices of a row of zeros."""
-        row = np.zeros(self._width)
-        row[places] = values
-        return row
 
     def _pairs(self, indices: Any, values: Any) -> tuple[list[int], list[float]]:
         for name, part in zip(self.inputs, (indices, values), strict=True):

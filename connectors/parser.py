@@ -21,7 +21,7 @@ from connectors.values import BadRecord, too_long
 __all__ = ["RecordParser"]
 
 _SHORTEST_PAIR = 4
-"""Bytes of a pair of svmlight, at least, with the blank before it."""
+"""Bytes of an index and a value, at least, with what is between them and before."""
 _NO_PAIRS = no_pairs()
 _NOTHING = Template.of([b""], [], [], CSV)
 
@@ -57,6 +57,7 @@ class RecordParser:
                 " messages: the records of a file name their nodes in a field and have labels"
             )
         self._form = form
+        self._width = form.sparse_width or 0
         self._columns = 0 if form.width is not None else width
         self._spans = name_columns(form)
         self._codec = codec
@@ -133,7 +134,13 @@ class RecordParser:
         lines, odd = np.empty((room, 2), np.int64), np.empty(room, np.bool_)
         templates = self._codec.templates if self._fast else ()
         form = (templates[0] if templates else _NOTHING).form
-        limits = (self._form.ranks or 0, self._form.max_record, room, self._codec.comment)
+        limits = (
+            self._form.ranks or 0,
+            self._form.max_record,
+            room,
+            self._codec.comment,
+            self._width,
+        )
         text, columns = np.frombuffer(data, np.uint8), y.reshape(room, -1) if y.ndim == 1 else y
         count, stop = scan(text, at, last, form, limits, X, columns, names, lines, odd, store)
         if 2 * count < room:  # do not keep the room alive

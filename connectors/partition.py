@@ -16,13 +16,15 @@ class PartState(TypedDict):
     """Where a partition goes on: plain values only.
 
     `phase` is "reading", "end" (the End is still to come) or "done". `record` is the number of
-    the next record and `offset` where it begins, when the source reads bytes. `rows_per_tick`,
-    `seed` and `print` (length and checksum of the file's beginning) must be the same on resume.
+    the next record and `offset` where it begins, when the source reads bytes; `tick` is the next
+    (older snapshots lack it). `rows_per_tick`, `seed` and `print` (length and checksum of the
+    file's beginning) must be the same on resume.
     """
 
     phase: str
     record: int
     offset: int
+    tick: int
     rows_per_tick: int
     seed: int | None
     print: tuple[int, int]
@@ -42,11 +44,13 @@ class TickPartition(StatefulSourcePartition[Block | End, PartState]):
         self.rows_per_tick = rows_per_tick
         self.seed = seed
         self.phase = "reading"
-        self.record = 0
+        self.record = self.tick = 0
+        """Numbers of the record and the tick that come next."""
         if state is not None:
             self._check("rows_per_tick", state["rows_per_tick"], rows_per_tick)
             self._check("shuffle_seed", state["seed"], seed)
             self.phase, self.record = state["phase"], state["record"]
+            self.tick = state.get("tick", -(-self.record // rows_per_tick))
 
     def _check(self, key: str, before: int | None, now: int | None) -> None:
         if before != now:
@@ -54,11 +58,6 @@ class TickPartition(StatefulSourcePartition[Block | End, PartState]):
                 f"source.{key} is {now}, but the job to resume was started with {before}: the"
                 " ticks would not be the same; resume with the old value or start anew"
             )
-
-    @property
-    def tick(self) -> int:
-        """Number of the tick that comes next."""
-        return -(-self.record // self.rows_per_tick)
 
     @abstractmethod
     def read_tick(self) -> Block | None:
@@ -72,6 +71,7 @@ class TickPartition(StatefulSourcePartition[Block | End, PartState]):
         if self.phase == "reading":
             block = self.read_tick()
             if block is not None:
+                self.tick = block.tick + 1
                 return [block]
             if self.phase == "reading":
                 return []
@@ -84,6 +84,7 @@ class TickPartition(StatefulSourcePartition[Block | End, PartState]):
             phase=self.phase,
             record=self.record,
             offset=offset,
+            tick=self.tick,
             rows_per_tick=self.rows_per_tick,
             seed=self.seed,
             print=print,

@@ -1,12 +1,12 @@
 """A file read in blocks, whose position is a byte offset (of the unpacked text for .gz)."""
 
-import gzip
 import os
 import zlib
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, cast
 
 from anabranch.stream import RAW_LIMIT
+from connectors.packed_file import PackedFile
 from connectors.records import SourceError
 
 __all__ = ["BLOCK_BYTES", "BlockReader", "keep_bytes", "open_text", "shorten"]
@@ -16,9 +16,12 @@ _HEAD_BYTES = 1024
 _BOM = b"\xef\xbb\xbf"
 
 
-def open_text(path: str) -> IO[bytes]:
-    """Open a plain or, by its suffix, a gzip file for reading bytes."""
-    return cast(IO[bytes], gzip.open(path, "rb")) if path.endswith(".gz") else open(path, "rb")
+def open_text(path: str) -> BufferedReader:
+    """Open a plain or, by its suffix, a gzip file for reading bytes.
+
+    Of a damaged one `read1` gives all that can be unpacked before it raises; `read` does not.
+    """
+    return BufferedReader(PackedFile(path)) if path.endswith(".gz") else open(path, "rb")
 
 
 def keep_bytes(longest: int) -> int:
@@ -113,7 +116,7 @@ class BlockReader:
         if self.ended:
             return b""
         try:
-            return self._file.read(BLOCK_BYTES)
+            return self._file.read1(BLOCK_BYTES)
         except (OSError, EOFError, zlib.error) as error:
             self._fail(error)
             return b""
@@ -123,12 +126,12 @@ class BlockReader:
         self.ended = True
 
     def read_line(self) -> bytes | None:
-        """Take the next line that is not blank, without its end; None when there is none yet."""
+        """Take the next line that is not blank, without its end; None when there is none (yet)."""
         while True:
             newline = self.data.find(b"\n", self.at)
             if newline < 0 and self.fill():
                 continue
-            if newline < 0 and not self.ended:
+            if newline < 0 and (not self.ended or self.failure is not None):
                 return None
             stop = newline + 1 if newline >= 0 else len(self.data)
             line = self.data[self.at : stop].rstrip(b"\r\n")

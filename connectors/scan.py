@@ -9,7 +9,6 @@ import numpy as np
 
 from anabranch.protocol import Array
 from connectors.kernel import kernel
-from connectors.lists import scatter
 from connectors.pairs import Store, keep_pairs
 from connectors.put import put
 from connectors.scan_values import match, read_value
@@ -20,6 +19,7 @@ from connectors.template import (
     FEATURE,
     ID,
     ID_NUMBER,
+    JSON,
     NAMES,
     NODE,
     PACKED,
@@ -82,7 +82,7 @@ def _read_record(
 
 @kernel
 def scan(
-    data: Array, at: int, last: bool, form: Form, limits: tuple[int, int, int, int],
+    data: Array, at: int, last: bool, form: Form, limits: tuple[int, int, int, int, int],
     X: Array, y: Array, names: Array, lines: Array, odd: Array, store: Store,
 ) -> tuple[int, int]:  # fmt: skip
     """Read records from `at` on until the arrays are full or no whole line is left.
@@ -95,28 +95,33 @@ def scan(
     last : the text ends with this buffer, so a last line needs no newline
     form : of a template; no values: every line is odd
     limits : ranks (0: any label), the longest record in bytes, the most records to read, the
-        byte that begins a comment (-1: none)
+        byte that begins a comment (-1: none), the columns of sparse features
     X, y, names, lines, odd : outputs (n, d), (n, q), (n, 2 or, for names of labels, 6, and for
-        each text or the pairs of svmlight 2 more), (n, 2), (n,); n at least the most records;
-        lines without their line end; a row of X of an odd line means nothing
-    store : the pairs of svmlight
+        each text or the pairs of sparse features 2 more), (n, 2), (n,); n at least the most
+        records; lines without their line end; a row of X of an odd line means nothing
+    store : sparse features
 
     Returns
     -------
     The number of records, and the position after the last one.
     """
-    ranks, longest, most, mark = limits
+    ranks, longest, most, mark, width = limits
     count, end, fast = 0, len(data), len(form[2]) > 0
-    seen = np.full((2, len(form[2]) + 1 if form[4] == ARFF else 0), -1.0)
+    lists = form[4] == JSON and VALUES in form[2]
+    scratch = np.full((2, len(form[2]) + 1 if form[4] == ARFF else 0), -1.0)
+    if lists:
+        scratch = np.empty((2, min(width, longest // 2, (end - at) // 2) + 1))
     while count < most and at < end:
         stop = -1
         if fast and form[4] == SVMLIGHT:
             to = names[count, FEATURES_AT:]
             stop = read_svmlight_line(data, at, end, form, ranks, store, y[count], to)
         elif fast:
-            row = X[count], y[count], names[count], seen
+            row = X[count], y[count], names[count], scratch
             stop = _read_record(data, at, end, form, ranks, *row)
         good = stop >= 0 and stop - at <= longest and _line_end(data, stop, end, last)
+        if good and lists:
+            good = keep_pairs(scratch, width, store, names[count, FEATURES_AT:])
         stop = stop if good else at
         while stop < end and data[stop] != 10:
             stop += 1
@@ -150,7 +155,7 @@ def scan_messages(
         text or the pairs), (messages,), written at `rows`; of a node, an id, names of labels and
         texts names holds begin and end, of an id that is a number of MessagePack the number and
         -1; what is written of an odd message means nothing
-    store : sparse features, where X has no columns for them
+    store : sparse features
     """
     ranks, longest, width = limits
     spaces, sparse = form[4] != PACKED, VALUES in form[2]
@@ -166,9 +171,6 @@ def scan_messages(
             while spaces and 0 <= at < end and blank(data[at]):
                 at += 1
             if sparse and at == end:
-                if X.shape[1] > 0:
-                    good = scatter(pairs, X[row])
-                else:
-                    good = keep_pairs(pairs, width, store, names[row, FEATURES_AT:])
+                good = keep_pairs(pairs, width, store, names[row, FEATURES_AT:])
                 at = at if good else -1
         odd[row] = at != end

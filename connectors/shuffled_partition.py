@@ -1,7 +1,6 @@
 """One file, its records read in a random order that a seed determines."""
 
 import mmap
-import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from connectors.inputs import no_pairs
 from connectors.layout import FileFormat, open_codec
 from connectors.parser import RecordParser
 from connectors.partition import PartState, TickPartition
-from connectors.reader import BlockReader, keep_bytes, open_text, shorten
+from connectors.reader import BLOCK_BYTES, BlockReader, keep_bytes, open_text, shorten
 from connectors.records import RecordFormat
 from connectors.rows import Origin, Rows, join_rows
 from connectors.scan import scan
@@ -45,7 +44,7 @@ def index_records(
     X, y, odd = np.empty((_AT_ONCE, 0)), np.empty((_AT_ONCE, 0)), np.empty(_AT_ONCE, np.bool_)
     names, lines = np.empty((_AT_ONCE, 2), np.int64), np.empty((_AT_ONCE, 2), np.int64)
     while True:
-        limits = (0, longest, _AT_ONCE, comment)
+        limits = (0, longest, _AT_ONCE, comment, 0)
         count, at = scan(text, at, last, form, limits, X, y, names, lines, odd, no_pairs())
         if count == 0:
             return np.concatenate([np.empty((0, 2), np.int64), *found])
@@ -112,7 +111,8 @@ class ShuffledPartition(TickPartition):
                 return _map_file(file)
         with tempfile.TemporaryFile() as unpacked, open_text(self._path) as packed:
             try:
-                shutil.copyfileobj(packed, unpacked, 1 << 18)
+                while block := packed.read1(BLOCK_BYTES):
+                    unpacked.write(block)
             except (OSError, EOFError, zlib.error) as error:
                 self._failure = f"{self._path} cannot be read further: {error}"
             return _map_file(unpacked)
@@ -142,7 +142,8 @@ class ShuffledPartition(TickPartition):
             shorten(self._data[begin : min(end, begin + keep_bytes(longest))], longest)
             for begin, end in self._lines[order].tolist()
         ]
-        data, at, done = b"\n".join([*lines, b""]), 0, 0
+        # One line end is taken off: a CR that belongs to a record must not become part of it.
+        data, at, done = b"\r\n".join([*lines, b""]), 0, 0
         while done < len(order) and self._parser is not None:
             rows, at = self._parser.parse(data, at, True, len(order) - done, order[done:])
             done += rows.records

@@ -42,7 +42,7 @@ def read_sparse_line(
     ----------
     data : (bytes,) uint8; `{` is at `at`
     form : of a template, whose values, all of them numbers, the indices count
-    ranks : see `put`
+    ranks : see `put`; above 0 the label must be there, since no rank is 0
     seen : (values + 1,) scratch, -1 before the first record of `data`
 
     Returns
@@ -52,12 +52,12 @@ def read_sparse_line(
     x[:], y[:] = 0.0, 0.0
     seen[-1] = at
     at = skip_spaces(data, at + 1, end)
-    if at < end and data[at] == 125:
+    if at < end and data[at] == 125 and ranks == 0:
         return skip_spaces(data, at + 1, end)
     while at < end:
         at = _read_pair(data, at, end, form, ranks, seen, x, y)
         at = skip_spaces(data, at, end) if at >= 0 else end
         if at < end and data[at] == 125:
-            return skip_spaces(data, at + 1, end)
+            return skip_spaces(data, at + 1, end) if ranks == 0 or y[0] > 0.0 else -1
         at = skip_spaces(data, at + 1, end) if at < end and data[at] == 44 else end
     return -1

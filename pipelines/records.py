@@ -12,7 +12,7 @@ __all__ = ["csv_settings", "record_format", "record_settings"]
 
 _SAME = (
     "label", "features", "columns", "header", "separator", "text", "sparse_width", "index_base",
-    "label_list", "label_separator", "new_labels",
+    "label_list", "label_separator", "new_labels", "max_labels",
 )  # fmt: skip
 """Keys of [source] that record formats have by the same names."""
 _KEPT = (

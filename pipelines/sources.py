@@ -74,7 +74,13 @@ def _files(job: Job) -> FileSource:
         follow=source.follow,
         shuffle_seed=source.seed if source.shuffle else None,
         split=_split(job),
+        linger=_linger(job),
     )
+
+
+def _linger(job: Job) -> float | None:
+    waits = job.exchange.mode == "synchronous" or not job.source.follow
+    return None if waits else float(job.source.linger)
 
 
 def _format(kind: str) -> Any:

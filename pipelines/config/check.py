@@ -27,18 +27,18 @@ _GENERATORS = "generators"
 _ONLY = {
     "csv, jsonl, arff and svmlight": ("paths", "follow", "shuffle", "split", "split_row"),
     "csv, jsonl, arff and kafka": ("label", "label_xml", "features"),
-    "csv, jsonl and kafka": ("label_list", "label_separator", "new_labels", "text"),
+    "csv, jsonl and kafka": ("label_list", "label_separator", "new_labels", "max_labels", "text"),
     "csv, jsonl, kafka and reviews": ("text_bits", "ngrams"),
     "csv and kafka": ("columns", "separator"),
     "csv": ("header",),
-    "svmlight and kafka": ("sparse_width",),
+    "jsonl, svmlight and kafka": ("sparse_width",),
     "svmlight": ("index_base",),
+    "csv, jsonl, arff, svmlight and kafka": ("linger",),
     _GENERATORS: ("rows", "partitions"),
     "wide and labelled": ("width", "noise"),
     "drifting": ("drift", "drift_every", "drift_over", "drift_shift", "drift_sites"),
     "kafka": (
-        "topics", "format", "start", "until_end", "on_expired", "linger", "id", "label_wait",
-        "label_limit",
+        "topics", "format", "start", "until_end", "on_expired", "id", "label_wait", "label_limit",
     ),
 }  # fmt: skip
 """Keys of [source] by the kinds of source they apply to."""
@@ -178,6 +178,11 @@ def _check_endless(job: Job) -> None:
         packed = next((path for path in source.paths if path.endswith(".gz")), None)
         if packed:
             _fail(f"source.follow cannot read {show(packed)}: a packed file does not grow")
+    elif source.kind in FILES and _changed(source, "linger"):
+        _fail(
+            f"source.linger is {show(source.linger)}, but files that do not grow are not waited "
+            "for; it applies with source.follow"
+        )
     if job.job.kind == "batch" and not source.bounded:
         wanted = {"kafka": "source.until_end must be true"}.get(
             source.kind,

@@ -165,9 +165,10 @@ def _check_single(job: Job, task: Task) -> None:
 def _check_list(source: Source) -> None:
     if not source.label_list:
         for key in ("new_labels", "label_separator"):
-            value = getattr(source, key)
-            if value != getattr(Source(kind="csv"), key):
-                _fail(f"source.{key} is {show(value)}, but source.label_list is false")
+            _check_default(source, key, "source.label_list is false")
+    if source.new_labels != "grow":
+        _check_default(source, "max_labels", f"source.new_labels is {show(source.new_labels)}")
+    if not source.label_list:
         return
     if source.label_separator != ";" and "csv" not in (source.kind, source.format):
         _fail(
@@ -181,6 +182,12 @@ def _check_list(source: Source) -> None:
             f"source.new_labels is {show(source.new_labels)}, but source.labels is empty, so "
             'there would be no label at all; it must be "grow"'
         )
+
+
+def _check_default(source: Source, key: str, why: str) -> None:
+    value = getattr(source, key)
+    if value != getattr(Source(kind="csv"), key):
+        _fail(f"source.{key} is {show(value)}, but {why}")
 
 
 def _check_columns(job: Job, task: Task) -> None:

@@ -125,13 +125,13 @@ def check_width(job: Job, learners: Mapping[str, type] | None = None) -> None:
         With the learners that can.
     """
     source, width = job.source, job.source.columns_in_all
-    wide = source.text or source.kind in ("svmlight", "reviews")
+    wide = source.text or source.kind in ("svmlight", "jsonl", "reviews")
     found = dense_only(job, learners)
     if found is None or not wide or width is None or width <= DENSE_MOST:
         return
     key, name, others = found
     smaller = f"source.text_bits up to {DENSE_MOST.bit_length() - 1}"
-    if source.kind == "svmlight":
+    if source.sparse_width is not None:
         smaller = f"source.sparse_width up to {DENSE_MOST:,}"
     _fail(
         f"{key} {show(name)} takes no sparse rows, and {width:,} columns are too many without; "

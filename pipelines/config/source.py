@@ -84,6 +84,9 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
             "up), ignore it, or refuse the record."
         ),
     ] = "refuse"
+    max_labels: Annotated[
+        Count, Meta(description="New names in a tick at most; a record with one more is refused.")
+    ] = 10_000
     features: Annotated[
         tuple[str, ...] | None,
         Meta(
@@ -166,15 +169,15 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
     linger: Annotated[
         Duration,
         Meta(
-            description="How long an asynchronous job waits for more messages before it learns "
-            "those that are there."
+            description="How long an asynchronous job waits for more messages, or lines of "
+            "followed files, before it learns those that are there."
         ),
     ] = Duration(0.005)
     sparse_width: Annotated[
         Annotated[int, Meta(ge=1, le=2**31)] | None,
         Meta(
-            description="Records hold indices and values instead of named features (messages: "
-            "indices from 0, svmlight: from source.index_base); the number of features."
+            description="Records hold indices and values instead of named features (svmlight: "
+            "indices from source.index_base, else from 0); the number of features."
         ),
     ] = None
     index_base: Annotated[

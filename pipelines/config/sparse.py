@@ -10,7 +10,7 @@ from pipelines.config.sections import Job
 __all__ = ["DENSE_MOST", "dense_only", "sparse_learners", "sparse_rows"]
 
 DENSE_MOST = 10_000
-"""Columns of texts, and of svmlight files, for what takes arrays only."""
+"""Columns of texts, and of svmlight and jsonl files, for what takes arrays only."""
 
 
 def sparse_learners(learners: Mapping[str, type] | None = None) -> list[str]:

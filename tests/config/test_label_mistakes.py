@@ -16,6 +16,7 @@ from pipelines.config import (
     to_json,
 )
 from pipelines.config.baselines import baselines
+from pipelines.records import record_format
 from tests.config.conftest import Tables
 from tests.config.test_mistakes import changed
 
@@ -92,6 +93,8 @@ WRONG = [
     (LISTS, {"source.label_separator": ""}, 'label_separator is ""; it must be one or more'),
     (LISTS, {"source.new_labels": "refuse"}, 'there would be no label at all; it must be "grow"'),
     (LISTS, {"source.new_labels": "ignore"}, 'new_labels is "ignore", but source.labels is empty'),
+    (LISTS, {"source.max_labels": 0}, "max_labels is 0; it must be a whole number at least 1"),
+    (COLUMNS, {"source.max_labels": 9}, 'max_labels is 9, but source.new_labels is "refuse"'),
     (LISTS, {"source.new_labels": "add"}, "it must be one of grow, ignore, refuse"),
     (
         LISTS,
@@ -191,6 +194,12 @@ def test_new_labels_are_taken_up_where_none_is_known(
     tables["source"] |= {"labels": known} | ({"new_labels": given} if given else {})
     job = build_job(tables)
     assert (job.source.new_labels, job.source.label_names) == (policy, tuple(known))
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_bound_of_new_labels_is_the_records() -> None:
+    form = record_format(build_job(changed(LISTS, {"source.max_labels": 3})))
+    assert (form.new_labels, form.max_labels) == ("grow", 3)
 
 
 def test_the_labelled_generator_says_how_many_labels_there_are() -> None:

@@ -86,6 +86,7 @@ CROSS: list[tuple[dict[str, Any], str]] = [
     ({"source.split": "s.csv"}, "source.split needs source.split_row"),
     ({"source.split": "no.csv", "source.split_row": 0}, 'source.split is "no.csv"; there must be'),
     ({"source.follow": True, "source.shuffle": True}, "source.follow and source.shuffle exclude"),
+    ({"source.linger": "1s"}, "files that do not grow are not waited for; it applies with source"),
     ({"source.follow": True, "job.kind": "batch"}, "source.follow must be false"),
     ({"network.nodes": ["a", "a"]}, "a"),
     ({"network.graph": "edges"}, "network.edges"),

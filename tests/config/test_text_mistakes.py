@@ -24,6 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "rows.csv").write_text("y,title,body,n\n1,a,good film,n00\n", encoding="utf-8")
     (tmp_path / "rows.tsv").write_text("1\ta\tgood film\tn00\n", encoding="utf-8")
     (tmp_path / "rows.svm").write_text("1 1:0.5\n2 3:1\n", encoding="utf-8")
+    (tmp_path / "rows.jsonl").write_text('{"indices": [3], "values": [0.5], "y": 1}\n')
     return tmp_path
 
 
@@ -43,6 +44,11 @@ TABS: Tables = {
 }  # fmt: skip
 SVM: Tables = {
     "source": {"kind": "svmlight", "paths": ["rows.svm"], "sparse_width": 20_000},
+    "learner": {"kind": "npsvor", "ranks": 3},
+    **NETWORK,
+}
+PAIRS: Tables = {
+    "source": {"kind": "jsonl", "paths": ["rows.jsonl"], "sparse_width": 20_000},
     "learner": {"kind": "npsvor", "ranks": 3},
     **NETWORK,
 }
@@ -91,7 +97,8 @@ WRONG: list[tuple[Tables, dict[str, Any], str]] = [
     (SVM, {"source.label": "stars"}, 'applies to csv, jsonl, arff and kafka only; source.kind is'),
     (SVM, {"source.text": ["a"]}, "applies to csv, jsonl and kafka only"),
     (TEXT, {"source.index_base": 0}, "source.index_base is 0, but applies to svmlight only"),
-    (TEXT, {"source.sparse_width": 5}, "sparse_width is 5, but applies to svmlight and kafka only"),
+    (TEXT, {"source.sparse_width": 5}, "applies to jsonl, svmlight and kafka only; source.kind"),
+    (PAIRS, {"learner.kind": "dsvor"}, "allowed: source.sparse_width up to 10,000, or in its"),
     (SVM, {"learner.kind": "doml", "learner.ranks": 2}, "source.labels is empty"),
     # More than memory holds.
     (TEXT, {"source.text_bits": 31}, "source.text_bits is 31 and learner.ranks 3, and features"),
@@ -120,12 +127,12 @@ def test_a_mistake_is_told_in_a_sentence(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("tables", [TEXT, TABS, SVM, TOPIC, MADE])
+@pytest.mark.parametrize("tables", [TEXT, TABS, SVM, PAIRS, TOPIC, MADE])
 def test_a_good_job_is_the_same_after_a_round_trip(tables: Tables) -> None:
     job = build_job(tables)
     assert from_json(to_json(job)) == job
     assert sparse_rows(job)
-    wanted = 20_000 if tables is SVM else 4096 if tables is MADE else 1 << 18
+    wanted = 20_000 if tables in (SVM, PAIRS) else 4096 if tables is MADE else 1 << 18
     assert job.source.columns_in_all == wanted
     if job.source.kind != "kafka":
         source = build_source(job)

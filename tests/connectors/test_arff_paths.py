@@ -160,3 +160,14 @@ def test_regular_records_are_taken_in_bulk() -> None:
     rows, _ = parser.parse(data, 0, True, 9, 0)
     assert rows.X.tolist() == [[2, 0.5, 0], [7, 0.25, 0], [0, 0, 0], [0, 1, 1]]
     assert rows.y.tolist() == [[0, 1], [1, 0], [0, 0], [1, 0]]
+
+
+def test_sparse_records_with_ranks_are_taken_in_bulk() -> None:
+    attributes, form = FORMS["ranks"]
+    codec = ArffCodec(attributes, NAMES, form)
+    careful = codec.parse(b"{2 7, 3 2}")
+    codec.parse = None  # type: ignore[method-assign,assignment]
+    parser = RecordParser(form, len(NAMES), codec, Origin("f", "p"))
+    rows, _ = parser.parse(b"{2 7, 3 2}\n{3 1}\n0.5,1,2,2,0,0\n", 0, True, 9, 0)
+    assert rows.X.tolist() == [careful.features, [0, 0, 0], [2, 0.5, 0]]
+    assert rows.y.tolist() == [careful.label, 1, 2]

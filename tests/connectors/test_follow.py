@@ -3,14 +3,16 @@
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import connectors.file_partition
 from anabranch.errors import ConfigurationError
-from anabranch.stream import Block
+from anabranch.stream import Block, End
 from connectors.records import RecordFormat, SourceError
-from tests.connectors.helpers import Seen, drain, source, table, write_csv
+from tests.connectors.helpers import Seen, blocks, drain, source, table, write_csv
 
 
 def add(path: Path, text: str) -> None:
@@ -113,3 +115,50 @@ def test_a_file_cut_short_or_exchanged_or_removed_is_told(tmp_path: Path) -> Non
 def test_packed_files_are_not_followed(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="packed"):
         source(tmp_path / "a.csv.gz", follow=True)
+
+
+def test_a_partial_tick_is_given_once_its_first_record_has_waited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(connectors.file_partition, "monotonic", lambda: now[0])
+    path = tmp_path / "a.csv"
+    path.write_text("x1,y\n0,1\n1,1\n2,1\n3,1\n4,")
+    part = source(path, 3, follow=True, linger=2.0).build_part("s", "a.csv", None)
+    assert table(list(part.next_batch()))[:, 0].tolist() == [0, 1, 2]
+    assert part.next_batch() == []
+    now[0] += 1.5
+    add(path, "1\n5,")
+    assert part.next_batch() == []
+    now[0] += 0.5
+    seen = list(part.next_batch())
+    assert table(seen).tolist() == [[3, 1, 3], [4, 1, 4]]
+    state = part.snapshot()
+    now[0] += 9
+    assert part.next_batch() == []
+    add(path, "1\n6,1\n7,1\n8,1\n")
+    later = [*part.next_batch(), *part.next_batch()]
+    assert table(later[:1])[:, 2].tolist() == [5, 6, 7]
+    assert later[1:] == []
+    now[0] += 2
+    seen += [*later, *part.next_batch()]
+    assert [block.tick for block in blocks(seen)] == [1, 2, 3]
+    again = source(path, 3, follow=True, linger=2.0).build_part("s", "a.csv", state)
+    (twin,) = blocks(list(again.next_batch()))
+    assert (twin.tick, twin.positions.tolist()) == (2, [5, 6, 7])
+
+
+def test_older_snapshots_tell_no_tick(tmp_path: Path) -> None:
+    of = source(write_csv(tmp_path / "a.csv", 25), 10)
+    _, state = drain(of, stop_after=2)
+    assert state["tick"] == 2
+    older = {key: value for key, value in state.items() if key != "tick"}
+    seen, _ = drain(of, state=older)  # type: ignore[arg-type]
+    assert seen[-1] == End("a.csv", 2)
+    assert [block.tick for block in blocks(seen)] == [2]
+
+
+@pytest.mark.parametrize("options", [{"linger": 1.0}, {"linger": -1.0, "follow": True}])
+def test_only_what_is_followed_is_waited_for(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=r"source.linger is -?1.0: allowed is 0 and up"):
+        source(write_csv(tmp_path / "a.csv", 3), 2, **options)
