@@ -5,6 +5,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from anabranch.learners.doml_fitted import DomlFitted
 from anabranch.learners.doml_node import DomlNode
 from anabranch.learners.doml_samples import checked_labels
 from anabranch.learners.doml_settings import DomlSettings
@@ -15,7 +16,7 @@ from anabranch.protocol import Array, Message, NodeId, State, Task, freeze
 __all__ = ["DOML"]
 
 
-class DOML:
+class DOML(DomlFitted):
     """Distributed online multi-label learning: a projection P of the fields onto the labels.
 
     Every node keeps its newest samples and steps, once a round, towards the P that fits the
@@ -138,11 +139,6 @@ class DOML:
         self._order = np.argsort(np.array(settings.names), kind="stable")
         self._node = DomlNode(settings)
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the columns of y: those of the beginning, then others, sorted."""
-        return self._node.labels.names
-
     def admit(self, labels: Sequence[str]) -> None:
         """Take up labels that are new, with parameters of 0; raises where a name is no name."""
         self._node.admit(labels)
@@ -249,39 +245,6 @@ class DOML:
     def react(self, policy: str, samples: int) -> None:
         """Keep only the newest samples, so many; "refit" also forgets the parameters."""
         self._node.react(samples, anew=policy == "refit")
-
-    def parameters(self) -> Array:
-        """Give P as one flat vector, for fields as they are in sorted order, bias last."""
-        return self._node.plain_parameters().ravel()
-
-    @property
-    def coefficients(self) -> Array:
-        """P (d, q) for fields as they are, in the order of the columns."""
-        out = np.empty((self.features, len(self.labels)))
-        out[self._order] = self._node.plain_parameters()[: self.features]
-        return out
-
-    @property
-    def intercepts(self) -> Array:
-        """Scores (q,) where all fields are 0."""
-        parameters = self._node.plain_parameters()
-        return parameters[-1] if self.settings.bias else np.zeros(len(self.labels))
-
-    @property
-    def lacking(self) -> str | None:
-        """What predictions lack, where `predictor` asks for samples and there are none."""
-        if self.settings.predictor != "mlknn" or self.measures()["rows"]:
-            return None
-        return "no sample is in this model: it predicts at .5, not by learner.predictor = 'mlknn'"
-
-    def measures(self) -> dict[str, float]:
-        """Give numbers about the node.
-
-        "damping" is the share of a step that is made, "delay" in steps, "disagreement" with
-        the neighbours relative to |P|, once there are steps, "diverging" 0 or 1; "ridge", "w",
-        "rows" in the cache, and the "threshold" where there is one for all labels.
-        """
-        return self._node.measures()
 
     # States
 
