@@ -16,6 +16,7 @@ __all__ = [
     "Message",
     "NodeId",
     "Reactive",
+    "Rewired",
     "State",
     "Task",
     "freeze",
@@ -37,7 +38,7 @@ def freeze(array: Array) -> Array:
     >>> freeze(np.zeros(2)).flags.writeable
     False
     """
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 
@@ -76,7 +77,8 @@ class Learner(Protocol):
     neighbours' messages of round t are there calls `combine(t, ...)`.
 
     A learner with `rewires = True` in its class takes other neighbours from one round to the next,
-    as `weights` name them, and its network comes to the model of whoever is in it.
+    as `weights` name them, and its network comes to the model of whoever is in it. What must be
+    known before it speaks is told by `Rewired`.
     """
 
     kind: ClassVar[str]
@@ -218,4 +220,16 @@ class Reactive(Protocol):
 
     def react(self, policy: str, samples: int) -> None:
         """Do so, its newest samples, so many, having come since the drift began."""
+        ...
+
+
+@runtime_checkable
+class Rewired(Protocol):
+    """What a learner that `rewires` may do besides: hear of neighbours before it speaks to them.
+
+    For learners that say different things to each.
+    """
+
+    def meet(self, neighbours: Collection[NodeId]) -> None:
+        """Take up these neighbours and no others; told at each change, again changes nothing."""
         ...

@@ -11,9 +11,9 @@ from anabranch.evaluation import scores, tally_for
 from anabranch.exchange import Policy, Speaker, check_rounds_per_tick, wire_size
 from anabranch.label_rows import admitted, columns_of
 from anabranch.network import Eras, Weights
-from anabranch.protocol import Array, Learner, Message, NodeId
+from anabranch.protocol import Array, Learner, Message, NodeId, Rewired
 
-__all__ = ["Rows", "Simulation", "Tick", "address", "simulate"]
+__all__ = ["Rows", "Simulation", "Tick", "address", "meet", "simulate"]
 
 Rows = tuple[Array, Array] | tuple[Array, Array, tuple[str, ...]]
 """X (n, d) and y (n,); with sets of labels y (n, q), in the columns the learners began with, or
@@ -145,14 +145,17 @@ def simulate(
     for round, tick in enumerate(_rounds(ticks, rounds_per_tick, eras, final_rounds)):
         if round == 0 or round in present.starts:
             present.enter(round)
+            for node, around in present.neighbours.items():
+                meet(learners[node], around)
         for node in sorted(tick):
             _learn(run, node, present, known.get(node), tick[node])
         if watch:
             run.drifts += watch.close(round, tick, run.truth, run.predicted, learners)
-        if policy.exchanges(round):
+        exchanged = policy.exchanges(round)
+        if exchanged:
             _exchange(run, round, present)
         for node in present.nodes:
-            inbox = dict(sorted(present.heard[node].items())) if policy.exchanges(round) else {}
+            inbox = dict(sorted(present.heard[node].items())) if exchanged else {}
             learners[node].combine(round, inbox, present.shares[node])
         run.rounds = round + 1
     return run
@@ -177,6 +180,12 @@ def address(learner: Learner, round: int, neighbours: Collection[NodeId]) -> dic
             raise MessageError(f"a second message: to={message.to!r}; allowed: one a round")
         letters[message.to] = message
     return letters
+
+
+def meet(learner: Learner, neighbours: Collection[NodeId]) -> None:
+    """Tell a learner of its neighbours before it speaks, where it wants to know."""
+    if isinstance(learner, Rewired):
+        learner.meet(neighbours)
 
 
 class _Present:
@@ -249,6 +258,8 @@ def _exchange(run: Simulation, round: int, present: _Present) -> None:
     heard = present.heard
     for node, neighbours in present.neighbours.items():
         learner = run.learners[node]
+        if not neighbours:
+            continue  # nobody asks it for anything
         if not learner.acts(round):
             for neighbour in neighbours:
                 heard[neighbour].pop(node, None)

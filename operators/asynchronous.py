@@ -57,6 +57,9 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.heard: dict[NodeId, Message] = {}
         self.heard_at = dict.fromkeys(self.core.neighbours, datetime.now(UTC))
         self.news: set[NodeId] = set()
+        self._unread: set[NodeId] = set()
+        self._quiet: set[NodeId] = set()
+        """Who has had nothing to say since what it said last, which is unread."""
         self.owed = 0
         self.finished: set[NodeId] = set()
         self.closing = plan.weights.graph.diameter + plan.final_rounds + 1
@@ -103,6 +106,10 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
             self.finished.add(parcel.sender)
         if parcel.message is not None:
             self.heard[parcel.sender] = parcel.message
+            self._unread.add(parcel.sender)
+            self._quiet.discard(parcel.sender)
+        elif not parcel.unchanged and parcel.sender in self._unread:
+            self._quiet.add(parcel.sender)
         elif not parcel.unchanged:
             self.heard.pop(parcel.sender, None)
 
@@ -135,7 +142,7 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         inbox: dict[NodeId, Message] = {}
         if self.plan.policy.exchanges(self.round):
             events.extend(self._send())
-            inbox = {n: self.heard[n] for n in self._live() if n in self.heard}
+            inbox = self._read()
         events.extend(self.core.combine(self.round, inbox))
         if reports_at(self.round, self.plan.report_every):
             events.extend(self.core.reports(self.round, final=False))
@@ -143,6 +150,13 @@ class AsynchronousNode(StatefulBatchLogic[Incoming, Event, dict[str, Any]]):
         self.news.clear()
         self.exchanged_at = datetime.now(UTC)
         return events
+
+    def _read(self) -> dict[NodeId, Message]:
+        """Give what the neighbours said last; what somebody said and is over is given once."""
+        inbox = {n: self.heard[n] for n in self._live() if n in self.heard}
+        self.heard = {n: self.heard[n] for n in self.heard if n not in self._quiet}
+        self._unread, self._quiet = set(), set()
+        return inbox
 
     def _live(self) -> list[NodeId]:
         oldest = datetime.now(UTC) - self.plan.stale_after

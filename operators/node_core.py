@@ -9,7 +9,7 @@ from anabranch.errors import MessageError
 from anabranch.exchange import Speaker, wire_size
 from anabranch.label_rows import columns_of
 from anabranch.protocol import Learner, Message, NodeId
-from anabranch.simulate import address
+from anabranch.simulate import address, meet
 from anabranch.stream import DeadLetter, Share
 from operators.items import Final, Outgoing, Parcel, Report, Told
 from operators.late_samples import LateSamples
@@ -57,6 +57,7 @@ class NodeCore:
         self.samples = _samples(plan, node)
         if state is not None:
             self._restore(state)
+            self._meet(round)  # in asynchronous time the network may be a new one
 
     @property
     def learner(self) -> Learner:
@@ -73,8 +74,14 @@ class NodeCore:
         before = self.neighbours
         self.neighbours = self.plan.neighbours(self.node, round)
         self._weights = self.plan.weights_of(self.node, round)
+        self._meet(round)
         if self.neighbours != before:
             self.speaker.forget()
+
+    def _meet(self, round: int | None) -> None:
+        """Tell the learner of its neighbours; who has left keeps what it knows."""
+        if self.plan.present(self.node, self.plan.begins_at(self.node) if round is None else round):
+            meet(self.learner, self.neighbours)
 
     def learn(self, round: int, shares: Sequence[Share]) -> list[Event]:
         """Predict, score, then learn one node's shares, in the order given; react to drift."""

@@ -102,7 +102,8 @@ def build_plan(job: Job, source: JobSource, networks: Networks | None = None) ->
     weights = build_weights(job.network) if networks is None else networks.newest
     eras = None if networks is None else networks.in_time
     warm_up = int(learner.options.get("warm_up", 0))
-    own = Lone(partial(_make, job, source, _roles(job, weights)), LEARNERS[learner.kind].restore)
+    roles = _roles(job, weights if networks is None else networks.eras[0].build())
+    own = Lone(partial(_make, job, source, roles), LEARNERS[learner.kind].restore)
     return NodePlan(
         make=own.make,
         restore=own.restore,
@@ -173,12 +174,12 @@ def _make_baseline(
     return baseline(source.width, job.learner.ranks, **known)
 
 
-def _roles(job: Job, weights: Weights) -> Mapping[NodeId, str]:
-    """Give each node's part, for learners whose nodes are not all alike."""
+def _roles(job: Job, first: Weights) -> Mapping[NodeId, str]:
+    """Give each node's part in the first network, for learners whose nodes are not all alike."""
     section = job.learner
     if "role" not in signature(LEARNERS[section.kind]).parameters:
         return {}
-    return elastic_net_roles(weights.graph, section.options["shape"])
+    return elastic_net_roles(first.graph, section.options["shape"])
 
 
 def _placed(job: Job, weights: Weights) -> tuple[NodeId, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from contextlib import closing
+from inspect import signature
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -10,6 +11,7 @@ from anabranch.errors import ConfigurationError
 from anabranch.network import Weights
 from pipelines.config import Job, build_weights
 from pipelines.config.check_network import check_rewirable
+from pipelines.config.learner import learner_class
 from pipelines.control.lines import open_lines
 from pipelines.networks import Networks, Place, name_of, networks_of
 from pipelines.run_dir import RunDirectory
@@ -94,6 +96,7 @@ def check_change(job: Job, networks: Networks, new: Weights) -> None:
             f'source.node is "id", by which labels find the nodes of their samples, so that '
             f"{(joined + left)[0]!r} cannot join or leave; allowed: other links"
         )
+    _check_hub(job, networks.eras[0].build(), new)
     again = sorted(set(joined) & set(networks.nodes))
     if again:
         raise ConfigurationError(
@@ -105,6 +108,24 @@ def check_change(job: Job, networks: Networks, new: Weights) -> None:
         raise ConfigurationError(
             f"node {companion[0]!r} has the name of a companion; allowed: any other"
         )
+
+
+def _check_hub(job: Job, first: Weights, new: Weights) -> None:
+    """Tell whether the hub stays, where there is one, and the network is a star if it must be.
+
+    Whose units, counts or sums the others go by is settled by the first network.
+    """
+    if "role" not in signature(learner_class(job.learner.kind)).parameters:
+        return
+    from anabranch.learners.elastic_net_network import elastic_net_roles, hub_of
+
+    shape = job.learner.options.get("shape", "server")
+    hub = hub_of(first.graph)
+    if hub not in new.graph.nodes:
+        raise ConfigurationError(
+            f"node {hub!r} is the hub, by which all others go, and cannot leave; allowed: any other"
+        )
+    elastic_net_roles(new.graph, shape, hub)
 
 
 def rewired(job: Job, networks: Networks, new: Weights, partitions: Collection[str]) -> Networks:

@@ -6,16 +6,22 @@ from numba import njit
 from anabranch.kernels.elastic_solve import length, shrink, solve
 from anabranch.protocol import Array
 
-__all__ = ["answer_nodes", "apart", "owed", "star_step", "sum_up"]
+__all__ = ["answer_nodes", "apart", "distance", "merge_told", "owed", "star_step", "sum_up"]
+
+
+@njit(cache=True, nogil=True)
+def distance(theta: Array, alpha: Array) -> float:
+    """|theta - alpha|."""
+    total = 0.0
+    for j in range(theta.size):
+        total += (theta[j] - alpha[j]) ** 2
+    return np.sqrt(total)  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
 def apart(theta: Array, alpha: Array) -> tuple[float, float]:
     """|theta - alpha|, and the larger of |theta| and |alpha|."""
-    total = 0.0
-    for j in range(theta.size):
-        total += (theta[j] - alpha[j]) ** 2
-    return np.sqrt(total), max(length(theta), length(alpha))
+    return distance(theta, alpha), max(length(theta), length(alpha))
 
 
 @njit(cache=True, nogil=True)
@@ -70,9 +76,33 @@ def star_step(
 
 
 @njit(cache=True, nogil=True)
-def sum_up(m: Array, l1: Array, curvature: Array, alpha: Array) -> float:
-    """alpha = S(sum_i m_i, l1)/curvature, the nodes in order; give the length of its move."""
-    pull, before = np.zeros(alpha.size), alpha.copy()
+def merge_told(counts: Array, told: Array, count: float, mean: Array, m2: Array) -> float:
+    """Take in what nodes tell, in order (Chan): means, then variances; give the count of all.
+
+    counts (N,), 0 for a node that has no samples; told (N, 2 (p + 1)); m2 = count variance.
+    """
+    size = mean.size
+    for k in range(counts.size):
+        n = counts[k]
+        if n == 0.0:
+            continue
+        share = n / (count + n)
+        for j in range(size):
+            square = n * told[k, size + j]
+            if count == 0.0:
+                mean[j], m2[j] = told[k, j], square
+            else:
+                d = told[k, j] - mean[j]
+                mean[j] += share * d
+                m2[j] = m2[j] + square + (count * share) * d * d
+        count += n
+    return count
+
+
+@njit(cache=True, nogil=True)
+def sum_up(own: Array, m: Array, l1: Array, curvature: Array, alpha: Array) -> float:
+    """alpha = S(own + sum_i m_i, l1)/curvature, the nodes in order; give the length of its move."""
+    pull, before = own.copy(), alpha.copy()
     for i in range(m.shape[0]):
         pull += m[i]
     shrink(pull, l1, curvature, alpha)

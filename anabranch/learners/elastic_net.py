@@ -90,6 +90,7 @@ class ElasticNet(ElasticNetLearner):
     """
 
     kind: ClassVar[str] = "elastic-net"
+    rewires: ClassVar[bool] = True
 
     def __init__(
         self,

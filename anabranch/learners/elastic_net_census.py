@@ -1,6 +1,6 @@
 """How far the hub of a graph is from the optimum: a question that goes round, and comes back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite, nan
 
 import numpy as np
@@ -61,6 +61,12 @@ class Census:
     def drop(self) -> None:
         """Ask no longer: the units have changed."""
         self._open = self._owed = False
+
+    def forget(self, names: Iterable[NodeId]) -> None:
+        """Drop what was said by, or asked of, who is no neighbour any more."""
+        for name in names:
+            self._answers.pop(name, None)
+            self._waited.pop(name, None)
 
     def hear(self, sender: NodeId, arrays: Mapping[str, Array], system: System) -> None:
         """Take a parent's question or a child's answer, in the node's own units."""

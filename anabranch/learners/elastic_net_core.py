@@ -1,7 +1,7 @@
 """What the online and the batch elastic net share: samples, prediction, roles, states."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import inf, isfinite
 from typing import ClassVar, Self
 
@@ -16,17 +16,12 @@ from anabranch.learners.elastic_net_graph import GraphNode
 from anabranch.learners.elastic_net_hub import StarHub
 from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_node import StarNode
-from anabranch.learners.elastic_net_part import (
-    Part,
-    raw_weights,
-    restored_frame,
-    saved_frame,
-)
+from anabranch.learners.elastic_net_part import Part, raw_weights, restored_frame, saved_frame
 from anabranch.learners.elastic_net_settings import ElasticNetSettings
 from anabranch.learners.inbox import sealed
 from anabranch.learners.rows import checked_column, checked_rows
 from anabranch.learners.states import SCHEMA, from_config, saved_array
-from anabranch.protocol import Array, Message, NodeId, State, Task
+from anabranch.protocol import Array, Message, NodeId, Rewired, State, Task
 
 __all__ = ["ElasticNetLearner"]
 
@@ -132,6 +127,11 @@ class ElasticNetLearner(ABC):
 
     # Exchange
 
+    def meet(self, neighbours: Collection[NodeId]) -> None:
+        """Take up the neighbours of another network; again changes nothing."""
+        if isinstance(self.part, Rewired):
+            self.part.meet(neighbours)
+
     def acts(self, round: int) -> bool:
         """Tell whether there is something to say: nodes and server alternate by themselves."""
         self._settle()
@@ -142,7 +142,7 @@ class ElasticNetLearner(ABC):
         self._settle()
         letters = self.part.messages()
         arrays = {id(array): array for one in letters for array in one.arrays.values()}
-        return letters if all(bounded(sealed(array)) for array in arrays.values()) else ()
+        return letters if all(map(bounded, arrays.values())) else ()
 
     def check_message(self, message: Message) -> None:
         """Tell whether `combine` would accept a message.

@@ -1,14 +1,17 @@
 """One edge of the serverless elastic net, as one of its ends knows it."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from anabranch.protocol import Array
+from anabranch.learners.elastic_net_part import saved_names
+from anabranch.learners.states import saved_array
+from anabranch.protocol import Array, NodeId, State
 
-__all__ = ["EDGE_NUMBERS", "Edge"]
+__all__ = ["Edge", "Edges"]
 
-EDGE_NUMBERS = 7
+_NUMBERS = 7
 _PATIENCE = 3
 """Rounds without an answer after which a message is taken as lost."""
 
@@ -29,7 +32,7 @@ class Edge:
     owes : whether the other end wants an answer
     wants : whether q is still away from z, or nothing was ever heard
     moments : number of the first message that carried the newest moments, or said that this
-        is no longer the parent; -1 before that, 0 once it arrived
+        is no longer the parent, or how far the hub is; -1 before that, 0 once it arrived
     units : whether those are still to reach the other end
     """
 
@@ -92,3 +95,45 @@ class Edge:
         heard, asked, waited, moments = map(int, numbers[:4])
         owes, wants, units = map(bool, numbers[4:])
         return cls(z, heard, asked, waited, moments, owes, wants, units)
+
+
+class Edges(dict[NodeId, Edge]):
+    """A node's edges, by the name of the other end."""
+
+    def keep(self, names: Collection[NodeId], z: Array) -> set[NodeId]:
+        """Drop edges to others than these, and begin new ones with z; give who is gone.
+
+        >>> edges = Edges({"a": Edge(np.ones(1)), "b": Edge(np.ones(1))})
+        >>> edges.keep(["b", "c"], np.zeros(1)), sorted(edges)
+        ({'a'}, ['b', 'c'])
+        """
+        gone = self.keys() - set(names)
+        for name in gone:
+            del self[name]
+        for name in names:
+            self.setdefault(name, Edge(z))
+        return gone
+
+    def tell(self, names: Iterable[NodeId]) -> None:
+        """Have others told of the tree to the hub: moments, whose child this is, how far it is."""
+        for name in names:
+            self[name].moments, self[name].asked = -1, 0
+
+    def export(self) -> State:
+        """Give the state."""
+        names = sorted(self)
+        edges = [self[name] for name in names]
+        shape = (len(names), -1 if names else 0)
+        return {
+            "neighbours": names,
+            "z": np.array([edge.z for edge in edges]).reshape(shape),
+            "edges": np.array([edge.numbers() for edge in edges]).reshape(shape),
+        }
+
+    @classmethod
+    def restored(cls, state: State, size: int) -> "Edges":
+        """Take it back; raises ModelError."""
+        names = saved_names(state, "neighbours")
+        z = saved_array(state, "z", (len(names), size if names else 0))
+        numbers = saved_array(state, "edges", (len(names), _NUMBERS if names else 0)).tolist()
+        return cls({n: Edge.of(*row) for n, *row in zip(names, z, numbers, strict=True)})

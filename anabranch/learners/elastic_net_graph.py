@@ -1,6 +1,6 @@
 """A node of the elastic net over any graph: edge-based ADMM, without a server."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import sqrt
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from anabranch.features.frame import Frame
 from anabranch.kernels.elastic_solve import descend, length
 from anabranch.learners.elastic_net_census import Census
-from anabranch.learners.elastic_net_edge import EDGE_NUMBERS, Edge
+from anabranch.learners.elastic_net_edge import Edge, Edges
 from anabranch.learners.elastic_net_half import carry_pull
 from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_part import (
@@ -16,7 +16,6 @@ from anabranch.learners.elastic_net_part import (
     frozen,
     restored_frame,
     saved_frame,
-    saved_names,
 )
 from anabranch.learners.elastic_net_settings import ElasticNetSettings
 from anabranch.learners.elastic_net_system import System
@@ -56,7 +55,7 @@ class GraphNode(Part):
         self.system, self.tree = System(size), Tree(size, settings.role == "hub")
         self.census = Census(self.tree)
         self._theta, self._sent = np.zeros(size), np.zeros(size)
-        self._edges: dict[NodeId, Edge] = {}
+        self._edges = Edges()
         self._sequence = self._solved_rows = self._told_rows = 0
         self._stale = False
         """Units have changed since the problem was last solved."""
@@ -129,10 +128,26 @@ class GraphNode(Part):
             }
         return extra
 
+    def meet(self, neighbours: Collection[NodeId]) -> None:
+        """Take up other neighbours; a node that has none yet speaks to all of them."""
+        if self._edges:
+            self._keep(neighbours)
+
+    def _keep(self, neighbours: Collection[NodeId]) -> None:
+        """Let an edge's multiplier go with it, and those below; a new edge's is 0 at first."""
+        if self._edges.keys() == set(neighbours):
+            return
+        before, begun = (self.tree.parent, self.tree.hops), bool(self._edges)
+        gone, self._stale = self._edges.keep(neighbours, self.rho * self._theta), True
+        self.census.forget(gone)
+        self.tree.forget(gone)
+        if begun:
+            self._tell_tree(*before)
+
     def combine(self, heard: Sequence[Heard], weights: Mapping[NodeId, float]) -> None:
         """Take in what the neighbours ask for, and solve again."""
-        for name in sorted(weights):
-            edge = self._edges.setdefault(name, Edge(np.zeros(self.settings.size)))
+        self._keep(weights)
+        for edge in self._edges.values():
             edge.waited += 1
         fresh = [one for one in heard if self._is_new(one)]
         for one in fresh:
@@ -140,7 +155,7 @@ class GraphNode(Part):
         if self.tree.hub:
             self._lead()
         elif self.grown(self._told_rows):
-            self._tell_parent()
+            self._tell_tree(self.tree.parent, self.tree.hops)
         if self.frame is not None:
             pulled = [self._pull(one, self.frame) for one in fresh]
             self._solve(self.frame, any(pulled))
@@ -162,24 +177,26 @@ class GraphNode(Part):
     def _hear(self, one: Heard) -> None:
         status = one.arrays["status"]
         number, epoch, version, hops, answers = (int(value) for value in status[:ASKS])
-        edge = self._edges[one.sender]
-        edge.hear(number, answers, bool(status[ASKS]))
-        parent = self.tree.parent
+        self._edges[one.sender].hear(number, answers, bool(status[ASKS]))
+        before = self.tree.parent, self.tree.hops
         if self.tree.hear(one.sender, one.arrays, hops, bool(status[CHILD])):
-            self._tell_parent(parent)
+            self._tell_tree(*before)
         if version > self.tree.version and "scale" in one.arrays:
-            self._adopt(Frame(epoch, one.arrays["centre"], one.arrays["scale"]), one.arrays)
-        edge.units = version < self.tree.version
+            frame = Frame(epoch, one.arrays["centre"], one.arrays["scale"])
+            changed = self.frame is None or epoch != self.frame.epoch
+            self._change(frame if changed else None, one.arrays["numbers"].tolist())
+        self._edges[one.sender].units = version < self.tree.version
 
-    def _adopt(self, frame: Frame, arrays: Mapping[str, Array]) -> None:
-        changed = self.frame is None or frame.epoch != self.frame.epoch
-        self._change(frame if changed else None, arrays["numbers"].tolist())
+    def _tell_tree(self, parent: NodeId, hops: int) -> None:
+        """Send the moments up, and tell whom it concerns of another parent or distance.
 
-    def _tell_parent(self, before: NodeId = "") -> None:
-        """Send the moments up, and tell the parent before that it is none."""
+        `parent`, `hops`: as they were. Before the hub has told anything all speak anyway.
+        """
         self._told_rows = self.moments.rows
-        for name in {self.tree.parent, before} - {""}:
-            self._edges[name].moments, self._edges[name].asked = -1, 0
+        names = {self.tree.parent, parent} & self._edges.keys()
+        if hops != self.tree.hops and self.tree.version:
+            names = set(self._edges)
+        self._edges.tell(names)
 
     def _lead(self) -> None:
         """Set units, M and N, by what the tree has brought together."""
@@ -249,27 +266,20 @@ class GraphNode(Part):
 
     def export(self) -> State:
         """Give the state."""
-        names = sorted(self._edges)
-        edges = [self._edges[name] for name in names]
-        shape = (len(names), -1 if names else 0)
+        turns = self._sequence, self._solved_rows, self._told_rows, self._stale
         return {
             **saved_frame(self.frame),
             "peak": self.peak.copy(),
             **self.tree.export(),
             **self.census.export(),
-            "neighbours": names,
-            "z": np.array([edge.z for edge in edges]).reshape(shape),
-            "edges": np.array([edge.numbers() for edge in edges]).reshape(shape),
+            **self._edges.export(),
             "theta": np.stack([self._theta, self._sent]),
             "past_epochs": [frame.epoch for frame in self._past],
             "past": np.array([[f.centre, f.scale] for f in self._past]).reshape(
                 len(self._past), 2, self.settings.size
             ),
-            "turns": np.array([
-                self._sequence, self._solved_rows, self._told_rows, self._stale, self._primal,
-                self._dual,
-            ], dtype=np.float64),
-        }  # fmt: skip
+            "turns": np.array([*turns, self._primal, self._dual], dtype=np.float64),
+        }
 
     def restore(self, state: State) -> None:
         """Take it back; raises ModelError."""
@@ -278,10 +288,7 @@ class GraphNode(Part):
         self.peak = saved_array(state, "peak", (size,))
         self.tree.restore(state)
         self.census.restore(state)
-        names = saved_names(state, "neighbours")
-        z = saved_array(state, "z", (len(names), size if names else 0))
-        numbers = saved_array(state, "edges", (len(names), EDGE_NUMBERS if names else 0)).tolist()
-        self._edges = {n: Edge.of(*row) for n, *row in zip(names, z, numbers, strict=True)}
+        self._edges = Edges.restored(state, size)
         self._theta, self._sent = saved_array(state, "theta", (2, size))
         epochs = saved_array(state, "past_epochs", (-1,)).astype(np.int64).tolist()
         past = saved_array(state, "past", (len(epochs), 2, size))

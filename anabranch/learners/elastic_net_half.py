@@ -5,8 +5,7 @@ from math import sqrt
 import numpy as np
 
 from anabranch.features.frame import Frame
-from anabranch.kernels.elastic_solve import length
-from anabranch.kernels.elastic_star import apart, star_step
+from anabranch.kernels.elastic_star import apart, distance, star_step
 from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_settings import ElasticNetSettings
 from anabranch.learners.elastic_net_system import System
@@ -65,7 +64,7 @@ class Half:
         given = self.settings.rho
         rho = self.settings.kappa * sqrt(moments.count) / root if given is None else given
         self.system.update(moments, frame, total)
-        self.moved = length(alpha - self.alpha)
+        self.moved = distance(alpha, self.alpha)
         self.m, self.theta = self.m.copy(), self.theta.copy()
         self._step(rho, alpha, relax)
         self.rho, self.alpha = rho, alpha.copy()

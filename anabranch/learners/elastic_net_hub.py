@@ -1,16 +1,17 @@
 """The server of the elastic net: the node in the middle of a star."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import ceil, sqrt
 
 import numpy as np
 
 from anabranch.features.frame import Frame
-from anabranch.kernels.elastic_solve import length, shrink
+from anabranch.kernels.elastic_star import sum_up
 from anabranch.learners.elastic_net_gap import Certificate, answer_of
 from anabranch.learners.elastic_net_half import Half, carry_pull
 from anabranch.learners.elastic_net_moments import CoMoments
 from anabranch.learners.elastic_net_node import (
+    ACK,
     COUNT,
     EPOCH,
     LOSS,
@@ -21,11 +22,11 @@ from anabranch.learners.elastic_net_node import (
 )
 from anabranch.learners.elastic_net_part import (
     Part,
-    frozen,
     restored_frame,
     saved_frame,
     saved_names,
 )
+from anabranch.learners.elastic_net_rows import NamedRows
 from anabranch.learners.elastic_net_settings import ElasticNetSettings
 from anabranch.learners.elastic_net_survey import Survey
 from anabranch.learners.elastic_net_wire import Heard
@@ -51,8 +52,8 @@ class StarHub(Part):
         self.wire = up_wire(settings.size)
         self.half = Half(settings)
         self._neighbours: list[NodeId] = []
-        self._said: dict[NodeId, Array] = {}
-        """Per node: m, then its status."""
+        self._said = NamedRows(settings.size + 6)
+        """m, then the node's status."""
         self._survey = Survey(settings.size)
         self._silent: dict[NodeId, int] = {}
         self._fresh: set[NodeId] = set()
@@ -81,27 +82,43 @@ class StarHub(Part):
         if frame is None:
             return ()
         alpha, centre, scale = (freeze(a.copy()) for a in (self._alpha, frame.centre, frame.scale))
+        answered = self._column(SEQUENCE)
+        known = self._column(EPOCH)
+        status = np.empty((len(self._neighbours), 5))
+        status[:] = self._sequence, 0.0, frame.epoch, self._total, self._root
+        status[:, ACK] = [answered.get(name, 0.0) for name in self._neighbours]
         letters = []
-        for name in self._neighbours:
-            said = self._said.get(name)
-            heard, epoch = (0.0, 0.0) if said is None else said[[-6 + SEQUENCE, -6 + EPOCH]]
-            status = frozen(self._sequence, heard, frame.epoch, self._total, self._root)
-            arrays = {"alpha": alpha, "status": status}
-            if epoch != frame.epoch:
+        for name, row in zip(self._neighbours, freeze(status), strict=True):
+            arrays = {"alpha": alpha, "status": row}
+            if known.get(name) != frame.epoch:
                 arrays |= {"centre": centre, "scale": scale}
-            if said is not None:
+            if name in known:
                 arrays |= self.certificate.question(name)
             letters.append(Message(arrays, to=name))
         return letters
 
+    def _column(self, place: int) -> dict[NodeId, float]:
+        """Give a number of each node's last status."""
+        said = self._said
+        return dict(zip(said.names, said.rows[:, -6 + place].tolist(), strict=True))
+
+    def meet(self, neighbours: Collection[NodeId]) -> None:
+        """Take up other neighbours; m, rho and samples go with who is none any more."""
+        names = sorted(neighbours)
+        if names == self._neighbours:
+            return
+        self._neighbours = names
+        for name in [known for known in self._said.names if known not in neighbours]:
+            self._take_out(name)
+
     def combine(self, heard: Sequence[Heard], weights: Mapping[NodeId, float]) -> None:
         """Take the nodes' messages; make an alpha when there are enough."""
-        self._neighbours = sorted(weights)
+        self.meet(weights)
         for one in heard:
             self._hear(one)
         self._give_up({one.sender for one in heard})
         if self.certificate.asked and self.frame is not None:
-            self.certificate.conclude(self._said, *self.settings.penalty(self.frame))
+            self.certificate.conclude(self._said.names, *self.settings.penalty(self.frame))
         own = self.grown(self._own_rows)
         if not self._fresh and not own:
             return
@@ -111,42 +128,46 @@ class StarHub(Part):
             self._answer()
 
     def _hear(self, one: Heard) -> None:
-        status, known = one.arrays["status"], self._said.get(one.sender)
+        status, known = one.arrays["status"], one.sender in self._said
+        said = self._said.row(one.sender)
         self._silent[one.sender] = 0
-        if known is not None and known[-6 + SEQUENCE] == status[SEQUENCE]:
+        if known and said[-6 + SEQUENCE] == status[SEQUENCE]:
             return
         self._fresh.add(one.sender)
         if "mean" in one.arrays:
             self._survey.put(one.sender, one.arrays["mean"], one.arrays["variance"])
         if "answer" in one.arrays:
             self.certificate.hear(one.sender, int(one.arrays["to"][0]), one.arrays["answer"])
-        said = np.concatenate([one.arrays["m"], status])
-        epoch = self.frame.epoch if self.frame else 0
-        if status[EPOCH] != epoch:
+        rho = said[-6 + RHO]
+        said[-6:] = status
+        if status[EPOCH] == (self.frame.epoch if self.frame else 0):
+            said[:-6] = one.arrays["m"]
+        else:
             # In units of its own: what is known of it stays, only its status is news.
-            said[:-6] = 0.0 if known is None else known[:-6]
-            said[-6 + RHO] = 0.0 if known is None else known[-6 + RHO]
-        self._said[one.sender] = said
+            said[-6 + RHO] = rho
 
     def _give_up(self, heard: set[NodeId]) -> None:
         """Take out nodes that have been silent for too long: m, rho and samples."""
-        for name in [n for n in self._said if n not in heard]:
+        for name in [n for n in self._said.names if n not in heard]:
             self._silent[name] += 1
             if self.settings.ttl and self._silent[name] > self.settings.ttl:
-                del self._said[name], self._silent[name]
-                self._survey.drop(name)
-                self._fresh.add(name)
+                self._take_out(name)
+
+    def _take_out(self, name: NodeId) -> None:
+        del self._silent[name]
+        self._said.drop(name)
+        self._survey.drop(name)
+        self._fresh.add(name)
 
     def _answer(self) -> None:
-        names = sorted(self._said)
-        counts = {name: float(self._said[name][-6 + COUNT]) for name in names}
+        counts = self._column(COUNT)
         own = self.moments.marginal()
         moments = self._survey.merged(counts, own)
         if moments[0] == 0.0:
             return
         self._total = moments[0]
         self._root = sum(sqrt(n) for n in counts.values()) + sqrt(own[0])
-        self._shrink(names)
+        self._shrink()
         self._change_frame(self.new_frame(*moments))
         self._fresh.clear()
         self._waited, self._told = 0, False
@@ -170,23 +191,21 @@ class StarHub(Part):
         self.certificate.drop()
         if old is None:
             return
-        for said in self._said.values():
+        for said in self._said.rows:
             said[:-6] = carry_pull(said[:-6], float(said[-6 + RHO]), self._alpha, old, new)
         self.half.carry(old, new, self._alpha)
         self._alpha = old.carry(self._alpha, new)
 
-    def _shrink(self, names: Sequence[NodeId]) -> None:
-        pull, rho = self.half.m.copy(), self.half.rho
-        for name in names:
-            pull = pull + self._said[name][:-6]
-            rho += float(self._said[name][-6 + RHO])
+    def _shrink(self) -> None:
+        rho = self.half.rho
+        for one in self._column(RHO).values():
+            rho += one
         if rho > 0.0 and self.frame is not None:
             l1, l2 = self.settings.penalty(self.frame)
-            before = self._alpha
+            before, self._alpha = self._alpha, self._alpha.copy()
             self._price = float((l1 * abs(before) + 0.5 * l2 * before * before).sum())
-            self._alpha = np.zeros_like(pull)
-            shrink(pull, l1, rho + l2, self._alpha)
-            self._moved = rho * length(self._alpha - before)
+            pulls = self._said.rows[:, :-6]
+            self._moved = rho * sum_up(self.half.m, pulls, l1, rho + l2, self._alpha)
 
     def _own_step(self) -> None:
         if self.moments.count and self.frame is not None:
@@ -202,16 +221,13 @@ class StarHub(Part):
 
         The gap is that of the last alpha for which all nodes gave an answer (`Certificate`).
         """
-        said = list(self._said.values())
-        primal = sum(float(s[-6 + RESIDUAL]) for s in said) + self.half.residual**2
-        loss = sum(float(s[-6 + LOSS]) for s in said) + self.half.loss
+        primal = sum(self._column(RESIDUAL).values()) + self.half.residual**2
+        loss = sum(self._column(LOSS).values()) + self.half.loss
         told = {"primal": sqrt(primal), "dual": self._moved, "objective": loss + self._price}
         return told | self.certificate.measures()
 
     def export(self) -> State:
         """Give the state."""
-        names = sorted(self._said)
-        width = self.settings.size + 6
         return {
             **saved_frame(self.frame),
             "peak": self.peak.copy(),
@@ -220,9 +236,9 @@ class StarHub(Part):
             **self.certificate.export(),
             "neighbours": list(self._neighbours),
             "fresh": sorted(self._fresh),
-            "names": names,
-            "silent": [self._silent[name] for name in names],
-            "said": np.array([self._said[n] for n in names]).reshape(len(names), width),
+            "names": list(self._said.names),
+            "silent": [self._silent[name] for name in self._said.names],
+            "said": self._said.rows.copy(),
             "alpha": self._alpha.copy(),
             "turns": np.array([
                 self._total, self._root, self._own_rows, self._waited, self._sequence,
@@ -243,7 +259,7 @@ class StarHub(Part):
         names = saved_names(state, "names")
         said = saved_array(state, "said", (len(names), size + 6))
         silent = saved_array(state, "silent", (len(names),)).astype(np.int64).tolist()
-        self._said = dict(zip(names, said, strict=True))
+        self._said.fill(names, said)
         self._silent = dict(zip(names, silent, strict=True))
         self._alpha = saved_array(state, "alpha", (size,))
         turns = saved_array(state, "turns", (8,)).tolist()

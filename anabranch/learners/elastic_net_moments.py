@@ -49,9 +49,12 @@ class CoMoments:
 
     def observe(self, X: Array, y: Array) -> None:
         """Take rows X (n, p) with targets y (n,) in, one by one."""
+        if not self.pane:
+            self._add(X, y)
+            return
         start = 0
         while start < len(y):
-            room = self.pane - self._filled if self.pane else len(y)
+            room = self.pane - self._filled
             if room == 0:
                 self._turn()
                 continue
@@ -107,7 +110,7 @@ class CoMoments:
     def marginal(self) -> tuple[float, Array, Array]:
         """Give n, the mean and the sums of squares about it, (p + 1,) each."""
         count, mean, S = self.total()
-        return count, mean.copy(), np.diagonal(S).copy()
+        return count, mean.copy(), S.diagonal().copy()
 
     def clear(self) -> None:
         """Forget all samples."""

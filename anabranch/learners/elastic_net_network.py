@@ -6,7 +6,7 @@ from anabranch.errors import ConfigurationError
 from anabranch.network import Graph
 from anabranch.protocol import NodeId
 
-__all__ = ["elastic_net_roles"]
+__all__ = ["elastic_net_roles", "hub_of"]
 
 
 def elastic_net_roles(graph: Graph, shape: str, hub: NodeId | None = None) -> dict[NodeId, str]:
@@ -36,8 +36,7 @@ def elastic_net_roles(graph: Graph, shape: str, hub: NodeId | None = None) -> di
             f"no such node: hub={hub!r}; allowed: {', '.join(graph.nodes[:10])}"
         )
     if hub is None:
-        farthest = {node: _farthest(graph, node) for node in graph.nodes}
-        hub = min(graph.nodes, key=lambda node: (farthest[node], -graph.degree(node), node))
+        hub = hub_of(graph)
     others = [node for node in graph.nodes if node != hub]
     star = all(graph.neighbours(node) == (hub,) for node in others)
     if shape == "server" and not star:
@@ -46,6 +45,17 @@ def elastic_net_roles(graph: Graph, shape: str, hub: NodeId | None = None) -> di
             "joined to the hub alone"
         )
     return {node: "hub" if node == hub else "node" for node in graph.nodes}
+
+
+def hub_of(graph: Graph) -> NodeId:
+    """Give the node from which the way to the farthest other is shortest, the first by name.
+
+    >>> from anabranch.network import path
+    >>> hub_of(path("abcde"))
+    'c'
+    """
+    farthest = {node: _farthest(graph, node) for node in graph.nodes}
+    return min(graph.nodes, key=lambda node: (farthest[node], -graph.degree(node), node))
 
 
 def _farthest(graph: Graph, start: NodeId) -> int:

@@ -123,12 +123,12 @@ class StarNode(Part):
         if self._waited >= 0:
             self._waited += 1
         for one in heard:
-            status = one.arrays["status"]
+            status = one.arrays["status"].tolist()
             if int(status[ANSWER]) != self._answer and status[TOTAL] > 0.0 < status[ROOT]:
                 self._answer = int(status[ANSWER])
                 self._take(one.arrays, status)
 
-    def _take(self, arrays: Arrays, status: Array) -> None:
+    def _take(self, arrays: Arrays, status: Sequence[float]) -> None:
         epoch = int(status[FRAME])
         if "scale" in arrays and (self.frame is None or epoch != self.frame.epoch):
             self._carry(Frame(epoch, arrays["centre"], arrays["scale"]), arrays["alpha"])
@@ -141,7 +141,7 @@ class StarNode(Part):
         if self.frame is None or epoch != self.frame.epoch:
             self._lost = True
         else:
-            self._step(self.frame, arrays["alpha"], float(status[TOTAL]), float(status[ROOT]))
+            self._step(self.frame, arrays["alpha"], status[TOTAL], status[ROOT])
             if "question" in arrays:
                 self._to = int(arrays["number"][0])
                 self._answered = answer_of(self.half.system, arrays["question"])

@@ -101,7 +101,9 @@ def solve_shards(
     threads = _threads(settings.features, len(shards), threads)
     with _each(threads) as each, _own_thread(settings.features):
         factors = Factors.of(each, shards, frame, moments[0], rho)
-        return frame, *_take_turns(each, threads, settings, factors, rounds)
+        # A round of narrow shards is over before a second thread has begun.
+        together = (each, threads) if settings.features >= WIDEST else (map, 1)
+        return frame, *_take_turns(*together, settings, factors, rounds)
 
 
 def _take_turns(
@@ -135,13 +137,13 @@ def _settle(
     L, c, rho = factors.L, factors.c, factors.rho
     l1, l2 = settings.penalty(factors.frame)
     edges = np.linspace(0, len(c), threads + 1).astype(int).tolist()
-    curvature = rho.sum() + l2
+    none, curvature = np.zeros(settings.size), rho.sum() + l2
 
     def answered(k: int) -> float:
         return answer_nodes(L, c, rho, settings.relax, alpha, m, edges[k], edges[k + 1])
 
     for round in range(rounds):
-        moved = sum_up(m, l1, curvature, alpha)
+        moved = sum_up(none, m, l1, curvature, alpha)
         away = max(moved, *each(answered, range(threads)))
         if round > 0 and away <= settings.relative * length(alpha):
             return round + 1

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from anabranch.errors import ModelError
+from anabranch.kernels.elastic_star import merge_told
 from anabranch.learners.elastic_net_part import saved_names
+from anabranch.learners.elastic_net_rows import NamedRows
 from anabranch.learners.states import saved_array
 from anabranch.protocol import Array, NodeId, State
 
@@ -40,30 +42,28 @@ class Survey:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._known: dict[NodeId, tuple[Array, Array]] = {}
+        self._known = NamedRows(2 * size)
 
     def put(self, name: NodeId, mean: Array, variance: Array) -> None:
         """Remember what a node tells."""
-        self._known[name] = mean, variance
+        row = self._known.row(name)
+        row[: self.size], row[self.size :] = mean, variance
 
     def drop(self, name: NodeId) -> None:
         """Forget a node."""
-        self._known.pop(name, None)
+        self._known.drop(name)
 
     def merged(self, counts: Mapping[NodeId, float], own: Marginal) -> Marginal:
         """Merge all nodes' moments, with the newest counts, in sorted order of names."""
-        total = own
-        for name in sorted(counts):
-            if name in self._known:
-                mean, variance = self._known[name]
-                total = merge_marginals(total, (counts[name], mean, counts[name] * variance))
-        return total
+        count, mean, m2 = own[0], own[1].copy(), own[2].copy()
+        told = np.array([counts.get(name, 0.0) for name in self._known.names])
+        return merge_told(told, self._known.rows, count, mean, m2), mean, m2
 
     def export(self) -> State:
         """Give the state."""
-        names = sorted(self._known)
-        rows = np.array([self._known[n] for n in names])
-        return {"surveyed": names, "survey": rows.reshape(len(names), 2, self.size)}
+        names = self._known.names
+        rows = self._known.rows.reshape(len(names), 2, self.size)
+        return {"surveyed": list(names), "survey": rows.copy()}
 
     def restore(self, state: State) -> None:
         """Take it back.
@@ -77,4 +77,4 @@ class Survey:
         rows = saved_array(state, "survey", (len(names), 2, self.size))
         if rows.size and rows[:, 1].min() < 0.0:
             raise ModelError("damaged state: a variance in survey is negative")
-        self._known = {name: (row[0], row[1]) for name, row in zip(names, rows, strict=True)}
+        self._known.fill(names, rows.reshape(len(names), 2 * self.size))

@@ -33,7 +33,7 @@ class System:
 
     def __init__(self, size: int) -> None:
         self.A, self.c, self.square = np.zeros((size, size)), np.zeros(size), 0.0
-        self._L = np.zeros((size, size))
+        self._L, self._ridge = np.zeros((size, size)), np.zeros(size)
         self._key: tuple[int, int, float] | None = None
         self._factored: float | None = None
 
@@ -65,7 +65,8 @@ class System:
     def factor(self, rho: float) -> Array:
         """Give L, lower, with L L' = A + rho I."""
         if self._factored != rho:
-            factorise(self.A, np.full(len(self.c), rho), self._L)
+            self._ridge.fill(rho)
+            factorise(self.A, self._ridge, self._L)
             self._factored = rho
         return self._L
 

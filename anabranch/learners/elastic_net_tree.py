@@ -1,6 +1,6 @@
 """How counts, means and variances reach the hub of a graph."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -72,9 +72,7 @@ class Tree:
         """Take a neighbour's distance and moments; tell whether the parent must hear more."""
         parent, known = self.parent, self.hops
         self._distances[sender] = hops
-        if not self.hub:
-            near = [h for h in self._distances.values() if h]
-            self.hops = min(near) + 1 if near else 0
+        self._measure()
         changed = (parent, known) != (self.parent, self.hops)
         if not child:
             changed |= self._below.pop(sender, None) is not None
@@ -83,6 +81,23 @@ class Tree:
             changed |= sender not in self._below or bool((self._below[sender] != below).any())
             self._below[sender] = below
         return changed
+
+    def _measure(self) -> None:
+        """Find the own distance to the hub anew."""
+        if not self.hub:
+            near = [h for h in self._distances.values() if h]
+            self.hops = min(near) + 1 if near else 0
+
+    def forget(self, names: Iterable[NodeId]) -> None:
+        """Drop who is no neighbour any more, with all that is below.
+
+        Where the way to the hub went by one of them, distances may for a while be those of ways
+        that are no more; they grow by 1 each time they are told, until a way that is shorter wins.
+        """
+        for name in names:
+            self._distances.pop(name, None)
+            self._below.pop(name, None)
+        self._measure()
 
     def take(self, total: float, nodes: float, reach: float, version: float) -> None:
         """Take what the hub tells over."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from sys import float_info
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +17,7 @@ __all__ = ["Heard", "Wire"]
 _DOUBLE = np.dtype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(NamedTuple):
     """One neighbour's message, read and checked."""
 
     sender: NodeId

@@ -49,9 +49,11 @@ class Heard:
 
 
 def sealed(array: Array) -> Array:
-    """Give a read-only view: the kernels are compiled for one type, whoever holds the data."""
+    """Give it read-only: the kernels are compiled for one type, whoever holds the data."""
+    if not array.flags.writeable:
+        return array
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 
@@ -64,8 +66,7 @@ def read_array(name: str, given: Array, length: int) -> Array:
         It has another shape, or a value that is not finite.
     """
     if type(given) is np.ndarray and given.dtype == _DOUBLE and given.shape == (length,):
-        view = given.view()
-        view.flags.writeable = False
+        view = sealed(given)
         if view.flags.c_contiguous and bounded(view):
             return view
     try:

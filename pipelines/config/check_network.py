@@ -53,8 +53,6 @@ def check_rewirable(job: Job, learners: Mapping[str, type] | None = None) -> Non
             f"learner.kind is {show(kind)}, which needs the network it began with; allowed: "
             f"{', '.join(_rewiring(learners))}"
         )
-    if job.learner.options.get("shape") == "server":
-        _fail('learner.shape is "server", which needs the star it began with; allowed: "graph"')
     if job.job.kind == "batch":
         _fail('job.kind is "batch", whose network is the same in all rounds; allowed: "stream"')
     if job.exchange.transport != "local":

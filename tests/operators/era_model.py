@@ -7,9 +7,13 @@ the feedback queue are lost in a crash. The network is changed when the job goes
 import pickle
 import random
 from dataclasses import replace
+from functools import partial
+
+import numpy as np
 
 from anabranch.exchange import Policy
-from anabranch.network import Eras, combination_weights, random_by_degree
+from anabranch.learners import ElasticNet
+from anabranch.network import Eras, combination_weights, random_by_degree, star
 from anabranch.placement import Placement
 from operators.boundary import first_free_round
 from operators.items import Ack, Done, Final, Outgoing, Report
@@ -20,6 +24,9 @@ from operators.scoring import Scoring
 from operators.synchronous import SynchronousNode
 from tests.operators.toy import ToySource
 from tests.operators.toy_job import toy_plan
+
+HUB = "n00"
+"""Of elastic nets."""
 
 
 def network(names, seed):
@@ -33,14 +40,20 @@ def network(names, seed):
     return combination_weights(random_by_degree(names, degree, seed=seed))
 
 
-def another(eras, round, rng, most=8):
-    """Add a network from a round on: some leave, some join, and edges are other ones."""
-    nodes = list(eras.newest.graph.nodes)
-    leave = rng.sample(nodes, rng.randint(0, min(3, len(nodes) - 1)))
-    kept = [node for node in nodes if node not in leave]
+def around(names, seed):
+    """A star around the hub."""
+    others = [name for name in names if name != HUB]
+    return combination_weights(star([HUB, *others])) if others else network(names, seed)
+
+
+def another(eras, round, rng, most=8, hub=None, build=network):
+    """Add a network from a round on: some leave, but no hub, some join, and edges are others."""
+    nodes = [node for node in eras.newest.graph.nodes if node != hub]
+    leave = rng.sample(nodes, rng.randint(0, min(3, len(nodes) - (hub is None))))
+    kept = [node for node in eras.newest.graph.nodes if node not in leave]
     count = rng.randint(0, max(0, most - len(kept)))
     fresh = rng.sample([f"m{i:02d}" for i in range(40) if f"m{i:02d}" not in eras.nodes], count)
-    return eras.then({round: network(sorted([*kept, *fresh]), rng.randrange(1000))})
+    return eras.then({round: build(sorted([*kept, *fresh]), rng.randrange(1000))})
 
 
 def with_eras(plan, eras):
@@ -49,11 +62,20 @@ def with_eras(plan, eras):
     return replace(plan, weights=eras.newest, placement=placement, eras=eras)
 
 
-class Model:
-    """A job: its nodes, source partitions, scores, and what is on the way."""
+def content(model):
+    """Give a model as what can be compared."""
+    return {k: v.tobytes() if isinstance(v, np.ndarray) else v for k, v in model.items()}
 
-    def __init__(self, source, plan, rng, ahead=4):
+
+class Model:
+    """A job: its nodes, source partitions, scores, and what is on the way.
+
+    `another` makes it another network.
+    """
+
+    def __init__(self, source, plan, rng, ahead=4, another=another):
         self.source, self.plan, self.rng, self.ahead = source, plan, rng, ahead
+        self.another = another
         self.slow = None
         self.state = pickle.dumps({"parts": {}, "nodes": {}, "scores": None, "gave": ([], {})})
         self.start()
@@ -86,7 +108,7 @@ class Model:
                 self.rows += self.scoring.on_batch([event])[0]
             elif isinstance(event, Final):
                 assert event.node not in self.finals, "a node gives its model twice"
-                self.finals[event.node] = event.model["w"].tobytes()
+                self.finals[event.node] = content(event.model)
 
     def read(self):
         part = self.parts[self.rng.choice(list(self.parts))]
@@ -139,7 +161,7 @@ class Model:
             each = self.plan.rounds_per_tick
             eras = self.plan.eras or Eras.of(self.plan.weights)
             first = max(first_free_round(states, each), eras.steps[-1][0] + each)
-            self.plan = with_eras(self.plan, another(eras, first, self.rng))
+            self.plan = with_eras(self.plan, self.another(eras, first, self.rng))
         self.start()
 
     @property
@@ -170,7 +192,7 @@ def play(model, crashes, changes):
         assert still < 500, "nothing moves any more"
 
 
-def random_model(seed, **options):
+def random_model(seed, build=network, **options):
     """A job of up to three partitions under some rule, rounds and policy."""
     rng = random.Random(seed)
     rows = [rng.choice((0, 20, 70, 120)) for _ in range(rng.randint(1, 3))]
@@ -180,5 +202,18 @@ def random_model(seed, **options):
         source.names, rng.choice(("round-robin", "partition", "hash")), policy=policy,
         rounds_per_tick=rng.choice((1, 1, 2)), final_rounds=rng.choice((0, 3)), report_every=10,
     )  # fmt: skip
-    eras = Eras.of(network([f"n{i:02d}" for i in range(rng.randint(1, 6))], seed % 1000))
+    eras = Eras.of(build([f"n{i:02d}" for i in range(rng.randint(1, 6))], seed % 1000))
     return Model(source, with_eras(plan, eras), rng, **options)
+
+
+def elastic_model(seed, shape):
+    """The same with elastic nets."""
+
+    def make(node):
+        return ElasticNet(3, shape=shape, role="hub" if node == HUB else "node")
+
+    build = around if shape == "server" else network
+    model = random_model(seed, build, another=partial(another, hub=HUB, build=build))
+    model.plan = replace(model.plan, make=make, restore=ElasticNet.restore, task="regression")
+    model.start()
+    return model

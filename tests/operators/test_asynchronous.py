@@ -132,3 +132,19 @@ def test_a_learner_hears_the_last_word_again_until_its_sender_is_silent():
         (0, {friend: 3.0}), (1, {friend: 3.0}), (2, {friend: 4.0}), (3, {}),
         (4, {friend: 5.0}), (5, {}),
     ]  # fmt: skip
+
+
+def test_what_somebody_said_before_falling_silent_is_heard_once():
+    # As an elastic net's server does, which answers and then waits: a slower node must not miss it.
+    plan = toy_plan(("p00",), mode="asynchronous", stale_after=timedelta(hours=1))
+    node = AsynchronousNode(replace(plan, make=lambda node: Noting(3)), NAMES[0], None)
+    friend = node.core.neighbours[0]
+    said = [
+        Parcel(friend, i, Message({"w": np.full(3, says)})) for i, says in enumerate((3.0, 4.0))
+    ]
+    node.on_batch([said[0], Parcel(friend, 1, None), Parcel(friend, 2, None), share(0), share(1)])
+    node.on_batch([said[0], Parcel(friend, 4, None), said[1], share(2)])
+    node.on_batch([share(3)])
+    assert node.core.learner.inboxes == [
+        (0, {friend: 3.0}), (1, {}), (2, {friend: 4.0}), (3, {friend: 4.0}),
+    ]  # fmt: skip

@@ -3,7 +3,7 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.operators.era_model import play, random_model
+from tests.operators.era_model import content, elastic_model, play, random_model
 from tests.operators.flows import run_loop
 
 
@@ -14,7 +14,7 @@ def check(model):
     took_part = {node for node in eras.nodes if eras.first_round(node) < max(1, rounds)}
     assert model.finals.keys() == took_part
     for node in took_part:
-        assert model.finals[node] == reference.learners[node].w.tobytes(), node
+        assert model.finals[node] == content(reference.learners[node].model()), node
     left = {n for n in eras.nodes if eras.last_round(n) is not None and eras.last_round(n) < rounds}
     ended = [row for row in model.rows if row["learner"] == "cooperative" and row["final"]]
     rows = {row["node"]: row for row in ended}
@@ -35,5 +35,13 @@ def check(model):
 @given(st.integers(0, 2**32), st.integers(0, 4))
 def test_any_order_crashes_and_changes_end_as_the_loop(seed, changes):
     model = random_model(seed)
+    play(model, crashes=6, changes=changes)
+    check(model)
+
+
+@settings(max_examples=5)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from(["graph", "server"]))
+def test_so_do_elastic_nets(seed, changes, shape):
+    model = elastic_model(seed, shape)
     play(model, crashes=6, changes=changes)
     check(model)

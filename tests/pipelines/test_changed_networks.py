@@ -50,6 +50,18 @@ def settings(folder: Path, *more: str) -> list[str]:
     return [*kept, *network, *small, out, *more]
 
 
+def regression(folder: Path) -> list[str]:
+    """Settings of an elastic net over two files, whose hub is n00."""
+    others = ("source.rows=", "source.partitions=", "source.kind=", "learner.")
+    kept = [s for s in settings(folder) if not s.startswith(others)]
+    files = [folder / f"{name}.jsonl" for name in "ab"]
+    for part, file in enumerate(files):
+        write(file, part * ROWS // 2 // TICK, (part + 1) * ROWS // 2 // TICK)
+    paths = json.dumps([str(file) for file in files])
+    graph = ["learner.kind=elastic-net", "learner.shape=graph"]
+    return [*kept, "source.kind=jsonl", f"source.paths={paths}", *graph]
+
+
 def networks(folder: Path) -> Networks:
     found = read_networks(folder / "run/networks.json")
     assert found is not None
@@ -90,7 +102,7 @@ def all_learned_once(folder: Path, count: int = ROWS) -> None:
 
 def test_nodes_come_and_go_between_two_runs(tmp_path: Path) -> None:
     edges(tmp_path, NODES)
-    job = settings(tmp_path, "evaluation.window=40")
+    job = [*regression(tmp_path), "evaluation.window=40"]
     running = start(tmp_path, settings=job)
     wait_for(lambda: round_of(tmp_path) >= 40 or running.poll() is not None)
     kill([running.pid, *workers(tmp_path).values()])
