@@ -21,7 +21,7 @@ from anabranch.kernels.npsvor_lanes import visit
 from anabranch.kernels.sparse_lanes import fetch, gather
 from anabranch.protocol import Array
 
-__all__ = ["FAR", "LINES", "NEAR", "bounds", "dual_pass", "duality", "shuffle", "squares"]
+__all__ = ["FAR", "LINES", "NEAR", "bounds", "dual_passes", "duality", "shuffle", "squares"]
 
 NEAR, FAR, LINES = 3, 6, 3
 """Rows ahead whose nonzeros are asked for, and what else there is of them; lines of nonzeros."""
@@ -29,7 +29,7 @@ _CACHED = 1 << 18
 """Numbers of W that a core's own cache holds: rows of a larger one are asked for ahead."""
 _STEEP = 1e30
 """Largest slope: that of a cost near 0, in single precision too."""
-_HALF = np.uint64(32)
+_HALF, _ONE = np.uint64(32), np.uint32(1)
 
 
 @njit(cache=True, nogil=True)
@@ -62,16 +62,18 @@ def bounds(cost: float, squared: bool) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True)
-def dual_pass(
+def dual_passes(
     order: Array, indptr: Array, indices: Array, values: Array, ranks: Array, squares: Array,
     weights: Array, costs: tuple[float, float, float, float], squared: bool, planes: int,
-    W: Array, B: Array, beta: Array, worst: Array,
-) -> None:  # fmt: skip
-    """Visit the rows in the given order, stepping in all planes at each.
+    W: Array, B: Array, beta: Array, worst: Array, seed: Counter, since: int, most: int, tol: float,
+) -> int:  # fmt: skip
+    """Pass over the rows, each time in another order, stepping in all planes at each row.
+
+    Gives the number of passes: `most`, or fewer once no projected gradient exceeds `tol`.
 
     Parameters
     ----------
-    order : (n,) row numbers
+    order : (n,) row numbers, uint32; shuffled
     indptr, indices, values : the rows (CSR), indices uint32
     ranks : (n,) from 0
     squares : (n,) |x_i|^2 with the bias
@@ -79,10 +81,42 @@ def dual_pass(
     costs : C1, C2, eps, and the value of the bias field
     W, B : (features * lanes,) and (lanes,), the planes and their biases; changed
     beta : (n * lanes,); changed
-    worst : (lanes,) largest projected gradients, to be raised
+    worst : (lanes,) set to the last pass's largest projected gradients
+    since : passes before, which have had their orders
     """
+    for done in range(most):
+        shuffle(order, mix(seed, since + done))
+        worst[:] = 0.0
+        # A number of lanes that is known when compiling saves much of what a short row takes.
+        if len(B) == 4:
+            _pass(
+                order, indptr, indices, values, ranks, squares, weights, costs, squared, planes,
+                W, B, beta, worst, 4,
+            )  # fmt: skip
+        elif len(B) == 8:
+            _pass(
+                order, indptr, indices, values, ranks, squares, weights, costs, squared, planes,
+                W, B, beta, worst, 8,
+            )  # fmt: skip
+        else:
+            _pass(
+                order, indptr, indices, values, ranks, squares, weights, costs, squared, planes,
+                W, B, beta, worst, len(B),
+            )  # fmt: skip
+        if worst.max() <= tol:
+            return done + 1
+    return most
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _pass(
+    order: Array, indptr: Array, indices: Array, values: Array, ranks: Array, squares: Array,
+    weights: Array, costs: tuple[float, float, float, float], squared: bool, planes: int,
+    W: Array, B: Array, beta: Array, worst: Array, lanes: int,
+) -> None:  # fmt: skip
+    """Visit the rows in the given order."""
     c1, c2, eps, bias = costs
-    count, lanes = len(order), len(B)
+    count, last, near, far = len(order), 1.0, bounds(c1, squared), bounds(c2, squared)
     for at in range(count):
         # Rows come at random, which no hardware foresees: ask for them in time.
         if at + FAR < count:
@@ -97,14 +131,17 @@ def dual_pass(
             for line in range(LINES):
                 fetch(indices, soon, line)
                 fetch(values, soon, line)
-        i, following = order[at], order[min(at + 1, count - 1)]
-        start, end = indptr[i], indptr[i + 1]
-        soon = min(indptr[following], len(indices) - (end - start))
-        ahead = soon - start if len(W) > _CACHED else 0
-        near, far = bounds(c1 * weights[i], squared), bounds(c2 * weights[i], squared)
+        i = order[at]
+        start, end, ahead = indptr[i], indptr[i + _ONE], 0
+        if len(W) > _CACHED:
+            soon = indptr[order[min(at + 1, count - 1)]]
+            ahead = min(soon, len(indices) - (end - start)) - start
+        if weights[i] != last:
+            last = weights[i]
+            near, far = bounds(c1 * last, squared), bounds(c2 * last, squared)
         visit(
             W, indices, values, start, end, beta, B, worst, i * lanes, ranks[i], planes, ahead,
-            squares[i], eps, near, far, bias,
+            squares[i], eps, near, far, bias, lanes,
         )  # fmt: skip
 
 
@@ -114,23 +151,26 @@ def duality(
     costs: tuple[float, float, float, float], squared: bool, planes: int,
     W: Array, B: Array, beta: Array, sums: Array,
 ) -> None:  # fmt: skip
-    """Add all planes' losses to `sums[0]`, and to `sums[1]` their duals but for -|w|^2/2.
+    """Add all planes' losses to `sums[0]`, to `sums[1]` their duals but for -|w|^2/2, |w|^2 to [2].
 
     Dual: sum s beta over the others - eps sum |beta| over I_k, and for L2 - sum beta^2/(4C).
-    Arguments as for `dual_pass`, but `beta` (n, lanes); `sums` is (2, planes) of float64.
+    Arguments as for `dual_passes`, but `beta` (n, lanes); `sums` is (3, planes) of float64.
     """
-    z = np.zeros_like(B)
+    z, lanes = np.zeros_like(B), len(B)
     c1, c2, eps, bias = costs
     for i in range(len(ranks)):
-        for k in range(len(z)):
+        for k in range(lanes):
             z[k] = bias * B[k]
         gather(W, indices, values, indptr[i], indptr[i + 1], z)
+        near, far, rank = weights[i] * c1, weights[i] * c2, ranks[i]
+        flat = 0.25 / near if squared and near > 0.0 else 0.0
+        steep = 0.25 / far if squared and far > 0.0 else 0.0
         for k in range(planes):
-            near, side = k == ranks[i], 1.0 if k < ranks[i] else -1.0
-            cost = weights[i] * (c1 if near else c2)
-            excess = max(abs(z[k]) - eps if near else 1.0 - side * z[k], 0.0)
-            b = float(beta[i, k])
-            sums[0, k] += cost * (excess * excess if squared else excess)
-            sums[1, k] += -eps * abs(b) if near else side * b
-            if squared and cost > 0.0:
-                sums[1, k] -= b * b / (4.0 * cost)
+            own, side, b = k == rank, 1.0 if k < rank else -1.0, float(beta[i, k])
+            excess = max(abs(z[k]) - eps if own else 1.0 - side * z[k], 0.0)
+            sums[0, k] += (near if own else far) * (excess * excess if squared else excess)
+            sums[1, k] += -eps * abs(b) if own else side * b
+            sums[1, k] -= (flat if own else steep) * b * b
+    for j in range(0, len(W), lanes):
+        for k in range(planes):
+            sums[2, k] += np.float64(W[j + k]) * np.float64(W[j + k])

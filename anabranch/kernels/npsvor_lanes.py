@@ -140,7 +140,7 @@ _visit4, _visit8, _visit16 = (_intrinsic(width) for width in (4, 8, 16))
 def visit(
     W: Array, indices: Array, values: Array, start: int, end: int, beta: Array, B: Array,
     worst: Array, first: int, rank: int, planes: int, ahead: int, square: float, eps: float,
-    near: tuple[float, float], far: tuple[float, float], field: float,
+    near: tuple[float, float], far: tuple[float, float], field: float, lanes: int,
 ) -> None:  # fmt: skip
     """Step in all planes at one row, nonzeros [start, end), its beta at [first, first + lanes).
 
@@ -148,7 +148,7 @@ def visit(
     the bias field; `worst` (lanes,) is raised to the sizes of the projected gradients. Unless
     `ahead` is 0, the cache is asked for the rows of W of as many nonzeros from start + ahead on.
     """
-    lanes, kind = len(B), B.dtype.type
+    kind = B.dtype.type
     s, e, f = kind(square), kind(eps), kind(field)
     a, b, c, d = kind(near[0]), kind(near[1]), kind(far[0]), kind(far[1])
     if lanes == 4:

@@ -8,6 +8,7 @@ may or may not vectorise; each lane sums the nonzeros at even and at odd places 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.core import cgutils
@@ -16,7 +17,7 @@ from numba.extending import intrinsic
 from anabranch.kernels.vectors import Lanes, Registers, vector_kind
 from anabranch.protocol import Array
 
-__all__ = ["SparseRow", "fetch", "gather", "lanes_for", "scatter"]
+__all__ = ["SparseRow", "fetch", "gather", "lane_zeros", "lanes_for", "scatter"]
 
 _compiled: Any = intrinsic
 _INT, _SHORT = ir.IntType(64), ir.IntType(32)
@@ -34,6 +35,19 @@ def lanes_for(columns: int) -> int:
     (4, 8, 32)
     """
     return next((lanes for lanes in (4, 8) if columns <= lanes), -(-columns // _WIDEST) * _WIDEST)
+
+
+def lane_zeros(rows: int, lanes: int, dtype: Any) -> Array:
+    """Give zeros (rows, lanes) from the beginning of a cache line on, so that rows share few.
+
+    >>> lane_zeros(3, 8, np.float32).ctypes.data % 64
+    0
+    """
+    size = rows * lanes * np.dtype(dtype).itemsize
+    raw = np.zeros(size + _LINE, np.uint8)
+    begin = -raw.ctypes.data % _LINE
+    zeros: Array = raw[begin : begin + size].view(dtype).reshape(rows, lanes)
+    return zeros
 
 
 class SparseRow:

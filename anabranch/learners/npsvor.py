@@ -20,6 +20,9 @@ __all__ = ["NPSVOR"]
 _NO_RANKS = np.empty(0, np.int64)
 _NO_MARGINS = np.empty((0, 0))
 _SOFTER = 1.0 / 16.0
+_MOST = 0.7
+"""Share of the nodes that must be in a drift, by their gradients, for larger steps: when a gradual
+one of a quarter of them is found, it is up to .68."""
 
 
 class NPSVOR:
@@ -91,6 +94,8 @@ class NPSVOR:
     kind: ClassVar[str] = "npsvor"
     task: ClassVar[Task] = "ordinal"
     sparse: ClassVar[bool] = True
+    once: ClassVar[bool] = True
+    """A drift that lasts is reacted to once: h divided twice would be divided by 256."""
 
     def __init__(
         self,
@@ -231,8 +236,13 @@ class NPSVOR:
         return ("raise-step",)
 
     def react(self, policy: str, samples: int) -> None:
-        """Take steps four times as large, which get smaller as before: h is divided by 16."""
-        self._node.soften(_SOFTER)
+        """Take steps four times as large, which get smaller as before: h is divided by 16.
+
+        Only where most of the network's lately squared gradients are not those of a few: all nodes
+        have one model, of which larger steps of a few would make theirs.
+        """
+        if self._node.log.shared >= _MOST:
+            self._node.soften(_SOFTER)
 
     def parameters(self) -> Array:
         """Give the weights (features + 1, ranks) as one vector.

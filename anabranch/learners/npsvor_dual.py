@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from anabranch.kernels.counters import mix
-from anabranch.kernels.npsvor import dual_pass, duality, shuffle, squares
-from anabranch.kernels.sparse_lanes import lanes_for
+from anabranch.kernels.npsvor import dual_passes, duality, squares
+from anabranch.kernels.sparse_lanes import lane_zeros, lanes_for
 from anabranch.learners.npsvor_trace import Trace
 from anabranch.protocol import Array
 from anabranch.sparse import SparseRows
@@ -22,6 +21,10 @@ __all__ = [
     "planes_of",
     "values_of",
 ]
+
+
+_NONZEROS = 10_000_000
+"""Visited in one call, roughly: a second or less, in which nothing interrupts it."""
 
 
 class Costs(NamedTuple):
@@ -77,15 +80,14 @@ def empty_planes(problem: Problem) -> Planes:
     """Give planes of zeros."""
     lanes, kind = lanes_for(problem.planes), problem.rows.values.dtype
     return Planes(
-        np.zeros((problem.rows.features, lanes), kind),
+        lane_zeros(problem.rows.features, lanes, kind),
         np.zeros(lanes, kind),
-        np.zeros((len(problem.rows), lanes), kind),
+        lane_zeros(len(problem.rows), lanes, kind),
     )
 
 
 def planes_of(problem: Problem, beta: Array) -> Planes:
     """Give the planes of dual variables (n, lanes) of any dtype, once within their bounds."""
-    kind = problem.rows.dtype
     far = problem.costs.far * problem.weights[:, None]
     near = problem.costs.near * problem.weights[:, None]
     if problem.squared:
@@ -94,10 +96,11 @@ def planes_of(problem: Problem, beta: Array) -> Planes:
     sides = np.sign(problem.ranks[:, None] - lanes)
     inside = np.where(sides == 0, np.clip(beta, -near, near), sides * np.clip(sides * beta, 0, far))
     inside[:, problem.planes :] = 0.0
-    inside = inside.astype(kind)
-    X = problem.rows.matrix(problem.costs.bias)
-    W = (X.T @ inside).astype(kind)
-    return Planes(np.ascontiguousarray(W[:-1]), np.ascontiguousarray(W[-1]), inside)
+    planes = empty_planes(problem)
+    planes.beta[:] = inside
+    W = problem.rows.matrix(problem.costs.bias).T @ planes.beta
+    planes.W[:], planes.B[:] = W[:-1], W[-1]
+    return planes
 
 
 def descend_dual(
@@ -112,36 +115,33 @@ def descend_dual(
     most : passes at most
     trace : told of every pass
     """
-    rows = problem.rows
-    order = np.flatnonzero(problem.weights > 0.0)
+    rows, worst = problem.rows, np.empty_like(planes.B)
+    order = np.flatnonzero(problem.weights > 0.0).astype(np.uint32)
+    at_once = 1 if trace is not None else 1 + _NONZEROS // (1 + len(rows.indices))
+    done = 0
     if trace is not None:
         trace.note(lambda: values_of(problem, planes)[0])
-    for done in range(most):
-        shuffle(order, np.uint64(mix(np.uint64(seed), done)))
-        worst = np.zeros_like(planes.B)
-        dual_pass(
+    while done < most and not (done and planes.settled):
+        done += dual_passes(
             order, rows.indptr, rows.indices, rows.values, problem.ranks, problem.norms,
-            problem.weights,
-            problem.costs, problem.squared, problem.planes, planes.W.reshape(-1), planes.B,
-            planes.beta.reshape(-1), worst,
+            problem.weights, problem.costs, problem.squared, problem.planes, planes.W.reshape(-1),
+            planes.B, planes.beta.reshape(-1), worst, np.uint64(seed), done,
+            min(at_once, most - done), tol,
         )  # fmt: skip
-        planes.passes += 1
         planes.settled = bool(worst.max() <= tol)
         if trace is not None:
             trace.note(lambda: values_of(problem, planes)[0])
-        if planes.settled:
-            break
+    planes.passes += done
     return planes
 
 
 def values_of(problem: Problem, planes: Planes) -> tuple[Array, Array]:
     """Give every plane's objective, and the value of its dual: two arrays (planes,)."""
     rows = problem.rows
-    sums = np.zeros((2, problem.planes))
+    sums = np.zeros((3, problem.planes))
     duality(
         rows.indptr, rows.indices, rows.values, problem.ranks, problem.weights, problem.costs,
         problem.squared, problem.planes, planes.W.reshape(-1), planes.B, planes.beta, sums,
     )  # fmt: skip
-    lengths = np.einsum("jk,jk->k", planes.W, planes.W, dtype=np.float64)
-    half = 0.5 * (lengths + planes.B.astype(np.float64) ** 2)[: problem.planes]
+    half = 0.5 * (sums[2] + planes.B[: problem.planes].astype(np.float64) ** 2)
     return half + sums[0], sums[1] - half

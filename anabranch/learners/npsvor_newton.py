@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +16,10 @@ __all__ = ["NewtonPlanes", "NewtonResult", "Plane", "newton", "newton_planes"]
 
 _ACCEPT, _FAIR, _GOOD = 1e-4, 0.25, 0.75
 _LEAST, _HALF, _MOST = 0.25, 0.5, 4.0
-_INNER = 0.1
+_INNER, _INMOST = 0.1, 1e-10
 _ROUNDING = 1e-12
-_NEAR, _TIGHTER, _FURTHER, _STEPS = 0.01, 0.1, 6, 10
+_NEAR = 0.01
+_HALVINGS, _TURNS = 50, 100
 
 Product = Callable[[Array], Array]
 
@@ -45,7 +46,9 @@ class Plane:
 
         A row's loss is beta^2/(4C), the gradient w - X'beta, and beta a point of the dual.
         """
-        z = self.X @ w
+        return self._pull(self.X @ w)
+
+    def _pull(self, z: Array) -> Array:
         far = self._sides * np.maximum(1.0 - self._sides * z, 0.0)
         near = np.sign(z) * np.maximum(np.abs(z) - self._eps, 0.0)
         beta: Array = 2.0 * self._cost * np.where(self._near, -near, far)
@@ -64,10 +67,27 @@ class Plane:
         slope: Array = w - self.XT @ beta
         return slope
 
+    def _curved(self, beta: Array) -> Array:
+        return np.where(beta != 0.0, 2.0 * self._cost, 0.0)
+
     def hessian(self, beta: Array) -> Product:
         """Give v -> v + X'DXv, with D = 2C where a row errs."""
-        curved = np.where(beta != 0.0, 2.0 * self._cost, 0.0)
+        curved = self._curved(beta)
         return lambda v: v + self.XT @ (curved * (self.X @ v))
+
+    def shortened(self, w: Array, step: Array) -> Array:
+        """Give the part of a step, up to all of it, at whose end the objective is least."""
+        z, move = self.X @ w, self.X @ step
+        ahead, length = float(w @ step), float(step @ step)
+        low, high, t = 0.0, 1.0, 1.0
+        for _ in range(_HALVINGS):
+            beta = self._pull(z + t * move)
+            slope = ahead + t * length - float(beta @ move)
+            low, high = (low, t) if slope > 0.0 else (t, high)
+            t -= slope / (length + float(self._curved(beta) @ (move * move)))
+            if not low < t < high:
+                t = 0.5 * (low + high)
+        return t * step
 
     def dual(self, beta: Array) -> float:
         """Give the dual's largest value at multiples of beta, a bound of the objective from below.
@@ -121,10 +141,58 @@ class _Region:
         return actual > _ACCEPT * predicted
 
 
+class _Descent:
+    """Where a plane is, and its way down.
+
+    Of a step that a trust-region method would refuse, the best part is taken: at large costs
+    rows lie on their kinks, which ever shorter steps would cross, too. From then on steps are
+    solved for more exactly, or they would leave those kinks again (Mangasarian 2002: exact steps
+    and exact searches along them end after finitely many).
+    """
+
+    def __init__(self, plane: Plane, w: Array) -> None:
+        self._plane, self._inner = plane, _INNER
+        self._move(w, plane.pull(w))
+        self._region, self._begun = _Region(_length(self.gradient)), False
+
+    def _move(self, w: Array, beta: Array) -> None:
+        self.w, self.beta = w, beta
+        self.value = self._plane.objective(w, beta)
+        self.gradient = self._plane.gradient(w, beta)
+
+    def near(self, goal: float, gap: float) -> bool:
+        """Tell whether the gradient is at its goal, and the gap so much of the objective."""
+        return _length(self.gradient) <= min(goal, sqrt(2.0 * gap * self.value))
+
+    def step(self) -> bool:
+        """Take a step; tell whether it was worth more than rounding."""
+        product, radius = self._plane.hessian(self.beta), self._region.radius
+        step, residual = _conjugate_gradients(product, self.gradient, radius, self._inner)
+        slope = float(self.gradient @ step)
+        predicted = -0.5 * (slope - float(step @ residual))
+        actual = self.value - self._plane.at(self.w + step)
+        if not self._begun:
+            self._region.radius, self._begun = min(radius, _length(step)), True
+        kept = self._region.radius
+        if not self._region.judge(_length(step), actual, predicted, slope):
+            self._region.radius = kept
+            self._inner = max(_INNER * self._inner, _INMOST)
+            step = self._plane.shortened(self.w, step)
+        w = self.w + step
+        beta = self._plane.pull(w)
+        gain = self.value - self._plane.objective(w, beta)
+        if gain > 0.0:
+            self._move(w, beta)
+        return gain > 0.0 and max(gain, predicted) > _ROUNDING * self.value
+
+
 def newton(
     plane: Plane, w: Array, *, tol: float, most: int, watch: Callable[[float], None] | None = None
 ) -> NewtonResult:
     """Minimise from w until the gradient is `tol` times the one at 0 (Lin, Weng, Keerthi 2008).
+
+    The gap, half the gradient's square, must be `tol` times the objective, too, and 1 % of it at
+    most: the gradient at 0 grows with C, the objective of rows that can be told apart does not.
 
     Parameters
     ----------
@@ -134,27 +202,14 @@ def newton(
     """
     nothing = np.zeros_like(w)
     goal = tol * _length(plane.gradient(nothing, plane.pull(nothing)))
-    beta = plane.pull(w)
-    value, gradient = plane.objective(w, beta), plane.gradient(w, beta)
-    region = _Region(_length(gradient))
-    for tried in range(most):
-        if _length(gradient) <= goal:
-            return NewtonResult(w, beta, tried, True)
-        step, residual = _conjugate_gradients(plane.hessian(beta), gradient, region.radius)
-        slope = float(gradient @ step)
-        predicted = -0.5 * (slope - float(step @ residual))
-        beta_new = plane.pull(w + step)
-        actual = value - plane.objective(w + step, beta_new)
-        if tried == 0:
-            region.radius = min(region.radius, _length(step))
-        if region.judge(_length(step), actual, predicted, slope):
-            w, beta, value = w + step, beta_new, value - actual
-            gradient = plane.gradient(w, beta)
+    at, steps, moves = _Descent(plane, w), 0, True
+    while not (done := at.near(goal, min(tol, _NEAR))) and moves and steps < most:
+        moves, steps = at.step(), steps + 1
         if watch is not None:
-            watch(value)
-        if max(abs(actual), predicted) <= _ROUNDING * abs(value):
-            return NewtonResult(w, beta, tried + 1, True)
-    return NewtonResult(w, beta, most, _length(gradient) <= goal)
+            watch(at.value)
+    # As near as numbers allow, which may be far.
+    done = done or (not moves and at.near(inf, _NEAR))
+    return NewtonResult(at.w, at.beta, steps, done)
 
 
 def newton_planes(
@@ -186,37 +241,26 @@ def newton_planes(
         watch = None if trace is None else _told(trace, rank)
         found = newton(plane, begin, tol=tol, most=most, watch=watch)
         W[rank] = found.w
-        values[:, rank] = plane.objective(found.w, found.beta), _bound(plane, found, tol)
+        values[:, rank] = plane.objective(found.w, found.beta), plane.dual(found.beta)
         results.append(found)
     steps, settled = sum(one.steps for one in results), all(one.settled for one in results)
     return NewtonPlanes(W, values[0], values[1], steps, settled)
-
-
-def _bound(plane: Plane, found: NewtonResult, tol: float) -> float:
-    """Give a value of the dual, from further Newton steps where the one at hand is too low.
-
-    The gap grows with the gradient's square, hence with C, where the tolerance does not.
-    """
-    bound, further = plane.dual(found.beta), _FURTHER if found.settled else 0
-    for _ in range(further):
-        if bound >= (1.0 - _NEAR) * plane.objective(found.w, found.beta):
-            break
-        tol *= _TIGHTER
-        found = newton(plane, found.w, tol=tol, most=_STEPS)
-        bound = max(bound, plane.dual(found.beta))
-    return bound
 
 
 def _told(trace: Trace, rank: int) -> Callable[[float], None]:
     return lambda value: trace.note(lambda: value, rank)
 
 
-def _conjugate_gradients(product: Product, gradient: Array, radius: float) -> tuple[Array, Array]:
+def _conjugate_gradients(
+    product: Product, gradient: Array, radius: float, inner: float
+) -> tuple[Array, Array]:
     """Solve H s = -g roughly within |s| <= radius; gives s and the residual -g - H s."""
     step, residual = np.zeros_like(gradient), -gradient
     direction, square = residual.copy(), float(residual @ residual)
-    goal = _INNER * sqrt(square)
-    while sqrt(square) > goal:
+    goal = inner * sqrt(square)
+    for _ in range(_TURNS + 2 * len(gradient)):
+        if sqrt(square) <= goal:
+            break
         curved = product(direction)
         length = square / float(direction @ curved)
         if _length(step + length * direction) > radius:

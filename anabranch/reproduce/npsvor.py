@@ -17,7 +17,7 @@ from anabranch.reproduce.npsvor_traces import traced
 
 __all__ = ["Extent", "Reproduction", "SetFacts", "reproduce"]
 
-_VERSION = 1
+_VERSION = 2
 """Raised when what a piece holds, or how it is made, changes."""
 
 _LARGE = 20_000

@@ -65,7 +65,7 @@ class NPSVOR(RankClassifier):
     tol : "dcd" stops when no projected gradient exceeds it; "dcd-m" when the sizes of a plane's
         projected gradients sum to `tol` of what they did in the first pass; "dcd-mm" when the
         largest and the smallest are within `tol`; "tron" when the gradient is `tol` times the one
-        at 0
+        at 0, and `gap_` no larger than `tol` and .01
     max_iter : passes over the rows, or Newton steps; a plane, for all solvers but "dcd"
     fit_intercept : whether planes have a bias
     dtype : "float32" or "float64", of planes and dual variables; "tron" uses float64
@@ -81,7 +81,7 @@ class NPSVOR(RankClassifier):
     coef_, intercept_ : (p, d) and (p,)
     objective_, dual_objective_ : (p,) of each plane
     gap_ : (p,) their difference relative to the objective, a certificate of optimality: at most
-        so much is missing. The dual of "tron" is that of further Newton steps where its own is far
+        so much is missing
     n_iter_ : passes, or Newton steps; of all planes together where they come one after the other
     trace_ : list of (seconds, objective) from the start on: processor time of this thread, what
         it takes to evaluate objectives left out, and the sum over all planes; with `trace` only

@@ -143,7 +143,8 @@ def warn_unfinished(name: str, steps: int, *, depth: int = 1) -> None:
     The warning names the line that called the function `depth` calls further out than this one's.
     """
     warnings.warn(
-        f"{name} stopped after {steps} steps, before its tolerance: see gap_; raise max_iter",
+        f"{name} stopped after {steps} steps, before its tolerance: see gap_; raise max_iter, or "
+        "scale X",
         ConvergenceWarning,
         stacklevel=2 + depth,
     )
@@ -166,9 +167,8 @@ def ranks_of(y: Any, classes: Any) -> tuple[Array, Array]:
     """
     if np.asarray(y).dtype.kind not in "iub":  # whole numbers are classes, however many
         check_classification_targets(y)
-    found, ranks = np.unique(y, return_inverse=True)
     if classes is None:
-        return found, np.asarray(ranks, dtype=np.int64)
+        return _sorted_labels(np.asarray(y))
     known = _known(classes)
     place = {label: rank for rank, label in enumerate(known.tolist())}
     labels = np.asarray(y).tolist()
@@ -176,6 +176,20 @@ def ranks_of(y: Any, classes: Any) -> tuple[Array, Array]:
     if strange:
         raise ValueError(f"y has the label {strange[0]!r}; allowed: {known.tolist()}")
     return known, np.array([place[label] for label in labels], dtype=np.int64)
+
+
+def _sorted_labels(y: Array) -> tuple[Array, Array]:
+    """Give the labels in `y`, sorted, and each row's place among them; few numbers by counting."""
+    low, span = 0, len(y) + 1
+    if y.dtype.kind in "iu" and len(y):
+        low = int(y.min())
+        span = int(y.max()) - low
+    if span > len(y):
+        found, ranks = np.unique(y, return_inverse=True)
+        return found, np.asarray(ranks, dtype=np.int64)
+    places = (y - y.dtype.type(low)).astype(np.int64)
+    seen = np.bincount(places) > 0
+    return np.flatnonzero(seen).astype(y.dtype) + y.dtype.type(low), (np.cumsum(seen) - 1)[places]
 
 
 def _known(classes: Any) -> Array:

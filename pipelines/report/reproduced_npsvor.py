@@ -9,7 +9,7 @@ import numpy as np
 from anabranch.reproduce.doml_table import Table
 from anabranch.reproduce.npsvor import Reproduction, SetFacts
 from anabranch.reproduce.npsvor_methods import COMPARED
-from anabranch.reproduce.npsvor_tables import NEAR, differences
+from anabranch.reproduce.npsvor_tables import CHANCE, NEAR, deviations, differences
 from anabranch.reproduce.npsvor_traces import SOLVERS
 from pipelines.report.bokeh_parts import Chart
 from pipelines.report.markup import chart_place, legend, text
@@ -92,9 +92,15 @@ def _lead(found: Reproduction) -> str:
     if not len(known):
         return ""
     near = int((np.round(known, 3) <= NEAR).sum())
+    counts = [counted for name in found.sets if (counted := deviations(found, name)) is not None]
+    chance = np.abs(np.array(counts))
+    drawn = chance[~np.isnan(chance)]
+    within = int((drawn <= CHANCE).sum())
+    told = f" Of {len(drawn)} on rows drawn at random, {within} are within {CHANCE} standard "
+    told += "deviations of chance."
     return (
         f'<p class="lead">{near} of {len(known)} mean absolute errors are within {NEAR} of those '
-        f"expected; the largest difference is {known.max():.3f}.</p>"
+        f"expected; the largest difference is {known.max():.3f}.{told if len(drawn) else ''}</p>"
     )
 
 

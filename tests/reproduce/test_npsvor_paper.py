@@ -1,5 +1,6 @@
 """The L2-NPSVOR paper's experiments: splits, choice of C, traces, tables, and one true value."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from anabranch.reproduce.npsvor_data import TextSet, errors_of
 from anabranch.reproduce.npsvor_methods import METHODS, ranks_by
 from anabranch.reproduce.npsvor_paper import SETS, SHAPES, TABLE_2
 from anabranch.reproduce.npsvor_search import best, fitted, scored, searched
-from anabranch.reproduce.npsvor_tables import differences, good_span, tables
+from anabranch.reproduce.npsvor_tables import differences, good_span, noise, tables
 from anabranch.reproduce.npsvor_traces import LEVELS, SOLVERS, reached, traced
 from anabranch.synthetic_text import TextShape, zipf_ordinal
 from pipelines.text_sets import find_text_sets
@@ -172,8 +173,27 @@ def test_tables_have_ours_beside_what_is_expected() -> None:
     assert agreement == ["treebank", "6 of 7", "7 of 7", "0.020", "L2 DCD"]
     # sqrt((1.107 - .796^2) / 2371)
     assert errors["treebank", "noise"][-1] == "0.014"
+    # .02 over .0141 sqrt(2): two means of one split each
+    assert errors["treebank", "in deviations"] == [*["+0.0"] * 6, "+1.0"]
     reach = made["solvers"].rows[0]
     assert reach[2:] == ["0.100", "0.200", "0.200", "0.200"]
+
+
+def test_the_spread_is_over_our_splits() -> None:
+    found = made_up()
+    run = found.runs["amazon4", "SVR"][0]
+    runs = [{**run, "absolute": value} for value in (0.64, 0.66, 0.68)]
+    facts = {"amazon4": replace(found.sets["amazon4"], splits=3)}
+    made = Reproduction(
+        facts, {**found.runs, **{("amazon4", m): runs for m in METHODS}},
+        {"amazon4": found.traces["amazon4"]},
+    )  # fmt: skip
+    errors = {row[1]: row[2:] for row in tables(made)[0].rows}
+    assert errors["spread"] == ["0.020"] * 7
+    chance = noise(made, "amazon4")
+    assert chance is not None
+    counted = 0.008 / (chance[2] * np.sqrt(4.0 / 3.0))
+    assert errors["in deviations"][2] == f"{counted:+.1f}"
 
 
 def test_mean_ranks_are_those_of_the_expected_errors() -> None:

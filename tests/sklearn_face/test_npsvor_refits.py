@@ -84,12 +84,12 @@ def test_newtons_dual_tells_what_is_missing_whatever_the_cost(C: float) -> None:
 
 
 def test_newtons_gap_closes_on_rows_without_errors_too(data: tuple[Array, Array]) -> None:
-    """Where large costs leave no errors the problem is ill-posed; a gap is still at most 1."""
+    """Where large costs leave no errors, the gradient at 0 says little about the optimum."""
     gaps = np.array([
         NPSVOR(100.0, solver="tron", tol=tol).fit(*data).gap_ for tol in (0.01, 1e-4, 1e-8)
     ])  # fmt: skip
-    assert ((gaps >= 0.0) & (gaps <= 1.0)).all()
-    assert gaps[-1].max() < 0.01
+    assert ((gaps >= -1e-12) & (gaps <= 0.01)).all()
+    assert gaps[-1].max() < 1e-6
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from anabranch.kernels.npsvor import shuffle
 from anabranch.learners.npsvor_shrink import RULES
 from anabranch.sklearn_face import NPSVOR
-from tests.sklearn_face.test_npsvor import TIGHT, text_like
+from tests.sklearn_face.test_npsvor import TIGHT, optimum, text_like
 
 ALL = ("dcd", "dcd-m", "dcd-mm", "tron", "tron-cold")
 
@@ -43,6 +43,26 @@ def test_newton_steps_never_climb() -> None:
     changes = np.diff(model.trace_planes_, axis=0)
     # Planes that follow begin where the one before ended, which may be worse than at 0.
     assert (changes[: np.flatnonzero(changes[:, 1])[0], 0] <= 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "seed"), [(2, 5, 1), (3, 1, 0), (4, 2, 0), (4, 5, 1), (6, 5, 0)]
+)
+def test_newton_comes_to_an_end_on_few_rows_that_can_be_told_apart(
+    n: int, d: int, seed: int
+) -> None:
+    """All rows end on their kinks, which steps would cross for ever; the gap proves the optimum."""
+    rng = np.random.default_rng(seed)
+    X = sparse.csr_matrix(np.sort(rng.normal(size=(n, d)), axis=0) * 10 ** rng.uniform(-2, 2))
+    y = 1 + np.arange(n) * min(n, 3) // n
+    for C in (1.0, 1e2, 1e4, 1e6, 1e8):
+        model = NPSVOR(C, solver="tron", tol=1e-6).fit(X, y)
+        assert model.n_iter_ < 100
+        assert (np.abs(model.gap_) <= 1e-6).all()
+    options: dict[str, Any] = {"C1": 1e2, "C2": 1e2, "squared": True, "weights": np.ones(n)}
+    best = [optimum(X, y, rank, **options) for rank in range(1, y.max() + 1)]
+    found = NPSVOR(1e2, solver="tron", tol=1e-6).fit(X, y).objective_
+    np.testing.assert_allclose(found, best, rtol=1e-5)
 
 
 def test_planes_that_follow_begin_where_the_one_before_ended() -> None:
