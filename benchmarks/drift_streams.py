@@ -1,7 +1,9 @@
 """Streams that drift at some nodes of a network, for each task, and what came of them."""
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -13,11 +15,25 @@ from anabranch.simulate import Simulation, Tick, simulate
 from anabranch.synthetic import nonlinear
 from anabranch.synthetic_labels import labelled
 
-__all__ = ["NAMES", "SITES", "Told", "Trial", "dsvor", "look", "run", "trials"]
+__all__ = [
+    "NAMES",
+    "SITES",
+    "Begun",
+    "Told",
+    "Trial",
+    "begun",
+    "dsvor",
+    "go_on",
+    "look",
+    "run",
+    "trials",
+]
 
 NAMES = tuple(node_names(20))
 WEIGHTS = combination_weights(build_graph("random", NAMES, degree=4.0, seed=0))
-AT, ROWS = 3000, 6000
+AT, ROWS = 2000, 3600
+_SHARED, _CALM, _AFTER = 1000, 500, 1200
+"""Samples a node that trials of policies share, those before their drift, and since."""
 _CENTRE = 7
 
 Block = Callable[[int, int, bool], tuple[Array, Array]]
@@ -108,6 +124,30 @@ def run(trial: Trial, sites: list[int], ramp: int, rule: DriftRule | None) -> To
     learners = {name: trial.make(place) for place, name in enumerate(NAMES)}
     ticks = trial.ticks(sites, ramp)
     return Told(simulate(learners, WEIGHTS, ticks, drift=rule), trial.begin)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A trial, and its nodes after the samples before which all its runs are alike."""
+
+    trial: Trial
+    learners: dict[str, Learner]
+
+
+def begun(trial: Trial) -> Begun:
+    """Begin a trial, so that its runs need not."""
+    before = replace(trial, rows=_SHARED)
+    learners = {name: trial.make(place) for place, name in enumerate(NAMES)}
+    simulate(learners, WEIGHTS, before.ticks([], 0))
+    return Begun(replace(trial, rows=_SHARED + _CALM + _AFTER, begin=_SHARED + _CALM), learners)
+
+
+def go_on(begun: Begun, sites: list[int], ramp: int, rule: DriftRule) -> Told:
+    """Go on with copies of the nodes; see `run`."""
+    trial = begun.trial
+    learners = {name: deepcopy(learner) for name, learner in begun.learners.items()}
+    ticks = islice(trial.ticks(sites, ramp), _SHARED // trial.per, None)
+    return Told(simulate(learners, WEIGHTS, ticks, drift=rule), _CALM)
 
 
 def look(run: Simulation, rule: DriftRule) -> tuple[list[Change], list[Drift]]:

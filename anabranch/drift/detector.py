@@ -11,17 +11,35 @@ from anabranch.protocol import Array
 
 __all__ = ["Detector"]
 
-_KEPT = {"adwin": (400, 200), "page-hinkley": (400, 200), "kswin": (150, 99)}
+_KEPT = 400, 200
 """Newest values a detector has at most, and those it begins anew with when there are more."""
 _CEILING = 4.0
 """Deviations above the usual to which a value is cut: one alone is no drift."""
 _SLACK = 0.5
 """Page-Hinkley's delta: half the smallest shift worth finding, in deviations of a chunk's mean."""
-_WINDOW, _RECENT, _OVERLAP = 100, 20, 20.0
-"""KSWIN's windows, which a change is in for so many tests: its chance is of all of them."""
+_SAMPLES, _LEAST, _MOST = 1000, 100, 200
+"""KSWIN's window in samples, and in values at least and at most."""
+_NEWEST = 5
+"""It has so many times as many values as those compared with the rest. A change is among these for
+so many tests: its chance is of all of them."""
 _CAREFUL, _DEVIATION = 100.0, 3.0
 """ADWIN's bound is loose, and is for values between 0 and 1: with so many times the chance, and so
 large a deviation of a chunk's mean, calm errors still raise no more false alarms."""
+
+
+def _window(rule: DriftRule) -> int:
+    """Give the values in KSWIN's window.
+
+    Two samples of n values can differ by a chance of 2/(2n over n) at least, so 20 must be new for
+    that of a node; a learner that adapts leaves few large ones unless they are of few samples each.
+    """
+    return min(max(_LEAST, _SAMPLES // rule.every), _MOST)
+
+
+def _kept(rule: DriftRule) -> tuple[int, int]:
+    if rule.detector != "kswin":
+        return _KEPT
+    return _window(rule) + _LEAST // 2, _window(rule) - 1
 
 
 def _make(rule: DriftRule) -> Any:
@@ -34,7 +52,8 @@ def _make(rule: DriftRule) -> Any:
             grace_period=rule.warm_up,
         )
     if rule.detector == "kswin":
-        return KSWIN(min(_OVERLAP * rule.share, 0.5), _WINDOW, _RECENT, seed=0)
+        newest = _window(rule) // _NEWEST
+        return KSWIN(min(newest * rule.share, 0.5), _window(rule), newest, seed=0)
     # Siegmund: the mean time between false alarms is exp(2 k (h + 1.17))/(2 k^2).
     threshold = log(2.0 * _SLACK**2 / rule.share) / (2.0 * _SLACK) - 1.17
     return PageHinkley(rule.warm_up, _SLACK, max(threshold, 1.0), alpha=1.0, mode="both")
@@ -76,7 +95,7 @@ class Detector:
         """Take a chunk's mean; give how many values are of the new regime, 0 for no change."""
         self.values.append(value)
         self.rounds.append(round)
-        most, kept = _KEPT[self.rule.detector]
+        most, kept = _kept(self.rule)
         if len(self.values) > most:
             self._keep(kept)
             self._build(kept)

@@ -15,7 +15,12 @@ def reactions_of(learner: object) -> tuple[str, ...]:
     return ("log", *(learner.reactions if isinstance(learner, Reactive) else ()))
 
 
-def react(learner: Learner, policy: Policy, samples: int) -> None:
-    """Let a learner react to a drift that its newest samples, so many, are behind."""
+def react(learner: Learner, policy: Policy, samples: int, *, again: bool = False) -> None:
+    """Let a learner react to a drift that its newest samples, so many, are behind.
+
+    Not `again`, since the drift is not over, where it says by `once` that reactions add up.
+    """
+    if again and getattr(learner, "once", False):
+        return
     if policy != "log" and isinstance(learner, Reactive) and policy in learner.reactions:
         learner.react(policy, samples)

@@ -116,7 +116,8 @@ class NodeWatch:
     def close(self, round: int, learner: Learner | None = None) -> list[Change]:
         """Look at what came in a round, when all of it has been learned.
 
-        A learner given reacts to a drift that begins or gets worse, as the rule says.
+        A learner given reacts to a drift that begins or gets worse, as the rule says; then every
+        ten chunks until it is over, by the newest ten, or half of those since it was noticed.
         """
         began = round if self._began < 0 else self._began
         means, self._means = self._means, []
@@ -134,7 +135,7 @@ class NodeWatch:
         if length:
             yield from self._changed(length, round, learner)
         elif self._drift is not None:
-            yield from self._lasts(self._drift, round, mean)
+            yield from self._lasts(self._drift, round, mean, learner)
 
     def _changed(self, length: int, round: int, learner: Learner | None) -> Iterator[Change]:
         since, (before, after) = self._detector.rounds[-length], self._detector.means(length)
@@ -148,12 +149,21 @@ class NodeWatch:
             kind, since, level = "worse", self._drift.since, self._drift.before
         self._drift, self._level = _Drift(since, level, after, 0, ()), None
         self._detector.restart(0)
-        if learner is not None:
-            react(learner, self.rule.policy, length * self.rule.every + self._filled)
+        self._react(learner, length)
         yield Change(self.node, kind, round, since, level, after)
 
-    def _lasts(self, drift: _Drift, round: int, mean: float) -> Iterator[Change]:
-        """Tell whether a drift is over: errors are down again, or have stayed as they are."""
+    def _react(self, learner: Learner | None, chunks: int, *, again: bool = False) -> None:
+        if learner is not None:
+            samples = chunks * self.rule.every + self._filled
+            react(learner, self.rule.policy, samples, again=again)
+
+    def _lasts(
+        self, drift: _Drift, round: int, mean: float, learner: Learner | None
+    ) -> Iterator[Change]:
+        """Tell whether a drift is over: errors are down again, or have stayed as they are.
+
+        What is not over may be gradual: most of what the first reaction kept was from before.
+        """
         recent = (*drift.recent[1 - _RECENT :], mean)
         now = float(np.mean(recent))
         self._drift = drift = drift._replace(chunks=drift.chunks + 1, recent=recent)
@@ -161,6 +171,8 @@ class NodeWatch:
         if (down and len(recent) == _RECENT) or drift.chunks >= self.rule.settle:
             self._drift = None
             yield Change(self.node, "end", round, drift.since, drift.before, now)
+        elif drift.chunks % _RECENT == 0:
+            self._react(learner, max(_RECENT, drift.chunks // 2), again=True)
 
     def leave(self, round: int) -> list[Change]:
         """Give the end of a drift that is not over when the node leaves the network."""

@@ -18,6 +18,9 @@ _ROOM = 1 << 20
 _AT_FIRST, _FARTHEST = 32, 64
 """Logical time for which groups are kept open before delays are known, and at most."""
 
+_LATELY, _NONE = 0.8, 1e-12
+"""Share of a node's squared gradients that is left after a round; less than that is none."""
+
 
 class Window:
     """Which whole numbers have been met, of the newest one and the `width` before it.
@@ -75,6 +78,7 @@ class Log:
         self.clock = self.reach = self.repeats = 0
         self.deltas: dict[Key, Delta] = {}
         self._seen: dict[int, Window] = {}
+        self._lately: dict[int, float] = {}
         self._closed = 0
 
     def is_new(self, origin: int, number: int) -> bool:
@@ -93,6 +97,27 @@ class Log:
     def nodes(self) -> int:
         """How many nodes there are, as far as they have told something, with this one."""
         return len(self._seen) + 1
+
+    def weigh(self, deltas: list[Delta]) -> None:
+        """Add squared gradients to those of lately, of the nodes they came from."""
+        for delta in deltas:
+            squares = float(delta.squares.sum(dtype=np.float64))
+            self._lately[delta.origin] = self._lately.get(delta.origin, 0.0) + squares
+
+    def fade(self) -> None:
+        """Let what is lately be a round farther away."""
+        faded = {origin: _LATELY * squares for origin, squares in self._lately.items()}
+        self._lately = {origin: squares for origin, squares in faded.items() if squares > _NONE}
+
+    @property
+    def shared(self) -> float:
+        """Share of the nodes that squared gradients lately are of; 1 where all have as many.
+
+        (sum g)^2/(n sum g^2) of the nodes' sums g. Nothing is told without neighbours: 1.
+        """
+        lately = [self._lately[origin] for origin in sorted(self._lately)]
+        total, squares = sum(lately), sum(g * g for g in lately)
+        return total * total / (self.nodes * squares) if squares else 1.0
 
     def group(self, number: int) -> list[Delta]:
         """Give the deltas of a number in an order that does not depend on the node."""
@@ -120,6 +145,7 @@ class Log:
                 [self.clock, self.reach, self.repeats, self._closed, len(windows)], np.float64
             ),
             "seen": np.array(windows, np.float64).reshape(-1, 4),
+            "lately": np.array([(len(self._lately), 0.0), *sorted(self._lately.items())]),
             "log": np.array(
                 [[d.origin, d.number, len(d.indices)] for d in log], np.float64
             ).reshape(-1, 3),
@@ -137,6 +163,11 @@ class Log:
         self.clock, self.reach, self.repeats, self._closed, known = times
         for origin, newest, high, low in saved_array(state, "seen", (known, 4)).tolist():
             self._seen[int(origin)] = Window(64, int(newest), int(high) << 32 | int(low))
+        if "lately" in state:  # the first states of schema 2 are without
+            (count, _), *rows = saved_array(state, "lately", (-1, 2)).tolist() or [(-1, 0)]
+            if count != len(rows):
+                raise ModelError(f"damaged state: lately has {len(rows)} rows; allowed: {count:g}")
+            self._lately = {int(origin): squares for origin, squares in rows}
         heads = saved_array(state, "log", (-1, 3)).astype(np.int64)
         total, kind = int(heads[:, 2].sum()), self.settings.kind
         places = saved_array(state, "log_places", (total,))

@@ -85,6 +85,7 @@ class Node:
         self.log.clock += 1
         delta, before = self.table.take(self.log.clock)
         self.log.deltas[delta.key] = delta
+        self.log.weigh([delta])
         self._flight = delta.key, before
         self.near.tell_all(delta.key)
 
@@ -118,6 +119,8 @@ class Node:
                     fresh[key], senders[key] = replace(delta, origin=origin), []
                 if key in senders:
                     senders[key].append(name)
+        self.log.fade()
+        self.log.weigh(list(fresh.values()))
         self._settle(list(fresh.values()))
         self.near.pass_on(senders)
         self.log.prune(self.near.wanted, self.near.complete_to)

@@ -14,17 +14,18 @@ class DriftSection(Struct, frozen=True, forbid_unknown_fields=True):
         Literal["none", "adwin", "page-hinkley", "kswin"],
         Meta(
             description="Looks at the errors of every node: none; page-hinkley finds sudden "
-            "drifts soonest, adwin gradual ones, with the fewest false alarms; kswin is slower, "
-            "and misses drifts that a learner soon follows."
+            "drifts soonest, adwin gradual ones, with the fewest false alarms; kswin, slower, "
+            "misses drifts that a learner soon follows unless drift.every is some 5."
         ),
     ] = "none"
     policy: Annotated[
         Literal["log", "raise-step", "shrink-window", "refit"],
         Meta(
-            description="What a node that drifts does by itself: log, nothing; raise-step, larger "
-            "steps for a while (dsvor, npsvor); shrink-window, samples from before the drift count "
-            "less or not at all (doml, elastic-net); refit, begin anew from samples since then "
-            "(doml; dsvor with a learner.cache)."
+            description="What a node that drifts does by itself, again while that lasts: log, "
+            "nothing; raise-step, larger steps for a while (dsvor; npsvor where most nodes drift); "
+            "shrink-window, samples from before the drift count less or not at all (doml, "
+            "elastic-net); refit, begin anew from samples since then (doml; dsvor with a "
+            "learner.cache)."
         ),
     ] = "log"
     every: Annotated[

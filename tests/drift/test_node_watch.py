@@ -93,6 +93,50 @@ def test_a_drift_that_stays_is_over_at_last():
     assert ended.after == pytest.approx(0.8, abs=0.1)
 
 
+class Reacting:
+    """Notes by how many samples it is told to react."""
+
+    reactions = ("refit",)
+
+    def __init__(self):
+        self.told = []
+
+    def react(self, policy, samples):
+        self.told.append(samples)
+
+
+def reactions(shares, **more):
+    learner = Reacting()
+    for name, value in more.items():
+        setattr(learner, name, value)
+    watch = NodeWatch(DriftRule("page-hinkley", "refit"), "n00")
+    for round, part in enumerate(errors(shares).reshape(-1, 20)):
+        watch.see(np.zeros(20), part)
+        watch.close(round, learner)
+    return learner.told
+
+
+def test_a_drift_that_lasts_is_reacted_to_every_ten_chunks_until_it_is_settled():
+    first, *more = reactions(steps((0.1, AT), (0.8, 3000)))
+    assert 20 <= first <= 120
+    assert more == [200, 200, 300, 400]
+
+
+def test_one_that_is_over_is_reacted_to_once_as_by_those_whose_reactions_add_up():
+    assert len(reactions(steps((0.1, AT), (0.8, 60), (0.1, 3000)))) == 1
+    assert len(reactions(steps((0.1, AT), (0.8, 3000)), once=True)) == 1
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_kswin_finds_a_drift_that_is_soon_followed_by_means_of_few_samples(seed):
+    followed = np.concatenate([np.full(AT, 0.15), np.linspace(0.9, 0.15, 160), np.full(600, 0.15)])
+    began = [c for every in (5, 20) for c in found(
+        DriftRule("kswin", every=every, nodes=20), errors(followed, seed)
+    ) if c.kind == "begin"]  # fmt: skip
+    assert [20 * c.since - AT for c in began] == [pytest.approx(0, abs=40)]  # not of 20
+    assert 20 * (began[0].round + 1) <= AT + 200
+
+
 def test_errors_without_noise_wait_for_some():
     began, *_ = found(DriftRule("page-hinkley"), errors(steps((0.0, AT), (0.5, 400))))
     assert (began.kind, 20 * began.since) == ("begin", AT)

@@ -116,6 +116,35 @@ def test_dsvor_fits_only_the_new_part_of_its_cache():
     assert state["cache"][:, 2].tolist() == y[-20:].tolist()
 
 
+@pytest.mark.parametrize(("drifting", "raised"), [(5, True), (1, False)])
+def test_npsvor_raises_steps_only_where_most_nodes_drift(drifting, raised):
+    rng = np.random.default_rng(0)
+    names = [f"n{i}" for i in range(5)]
+    nodes = {name: make("npsvor", 2, 4) for name in names}
+    for round in range(60):
+        for place, node in enumerate(nodes.values()):
+            X = rng.normal(size=(20, 2))
+            y = 1.0 + np.digitize(X[:, 0] + X[:, 1], [-1.0, 0.0, 1.0])
+            node.learn(X, 5.0 - y if round > 57 and place < drifting else y)
+        told = {name: node.messages(round) for name, node in nodes.items() if node.acts(round)}
+        for name, node in nodes.items():
+            heard = {n: next(m for m in each if m.to in (None, name))
+                     for n, each in told.items() if n != name}  # fmt: skip
+            node.combine(round, heard, dict.fromkeys(sorted({*names} - {name}), 0.2))
+    node = type(nodes["n0"]).restore(nodes["n0"].export())
+    before = node.export()["squares"]
+    react(node, "raise-step", 40)
+    np.testing.assert_allclose(node.export()["squares"], before / 16.0 if raised else before)
+
+
+def test_npsvor_raises_steps_where_it_is_alone():
+    node = make("npsvor", 2, 4)
+    node.learn(*nonlinear().block(0, 200))
+    before = node.export()["squares"]
+    react(node, "raise-step", 80)
+    np.testing.assert_allclose(node.export()["squares"], before / 16.0)
+
+
 def test_doml_keeps_the_newest_samples():
     X, y = labelled(4, 3).block(0, 300)
     learner, fresh = (make("doml", 4, 0, labels=3, scaling="none") for _ in range(2))
