@@ -1,9 +1,9 @@
 """dSVOR's cost and its features: python -m benchmarks.dsvor [--quick] [--only SECTION ...].
 
 Rounds/s of the whole batch network against the same algorithm in plain numpy, and against
-what memory gives: the bytes of the features are read once a round. One thread, CPU time,
-random numbers for features; then how near the feature maps come to their kernels, and what
-sparsity saves. Needs a quiet machine.
+what memory gives: the bytes of the features are read once a round, but for those that the cache
+keeps from the round before. One thread, CPU time, random numbers for features; then how near the
+feature maps come to their kernels, and what sparsity saves. Needs a quiet machine.
 """
 
 import time

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from anabranch.kernels.lanes import WIDTH, add_halves
+from anabranch.kernels.lanes import WIDTH, add_halves, spread
 from anabranch.protocol import Array
 
 __all__ = ["ROWS", "add_row", "add_rows", "dot_row", "dot_rows"]
@@ -29,8 +29,12 @@ _INT = ir.IntType(64)
 _REAL = {types.float32: ir.FloatType(), types.float64: ir.DoubleType(), types.uint16: ir.HalfType()}
 
 _BYTES = {ir.FloatType: 4, ir.DoubleType: 8, ir.HalfType: 2}
-_AHEAD = {ir.FloatType: 2, ir.DoubleType: 1, ir.HalfType: 2}
-"""Calls ahead that memory is asked for rows: as many as stay in the nearest cache."""
+_AHEAD = 16
+"""Calls ahead that memory is asked for rows: far enough that they come in time, and near
+enough that the second nearest cache keeps them. The nearest has too few places to wait in."""
+
+_AT_ONCE = 4
+"""Lines asked for with a run of lanes: what else must come, the other loop asks for."""
 
 
 class _Rows:
@@ -80,7 +84,7 @@ class _Rows:
         with cgutils.for_range_slice(self.builder, start, self.length, step, inc=True) as (j, _):
             yield j
 
-    def fetch_ahead(self, index: Any) -> None:
+    def fetch_ahead(self, index: Any, lines: slice) -> None:
         """Ask memory for rows further on, as many bytes of them as a run of lanes of these.
 
         They come while arithmetic goes on, which alone would leave memory idle.
@@ -88,20 +92,12 @@ class _Rows:
         builder, byte, flag = self.builder, ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
         prefetch = builder.module.declare_intrinsic("llvm.prefetch.p0", fnty=kind)
-        ahead = ir.Constant(_INT, _AHEAD[type(self._stored)])
-        rows = builder.add(builder.mul(self.length, ahead), index)
+        rows = builder.add(builder.mul(self.length, ir.Constant(_INT, _AHEAD)), index)
         place = builder.add(self._starts[0], builder.mul(rows, ir.Constant(_INT, self.count)))
         start = builder.bitcast(builder.gep(self._matrix, [place]), byte)
-        flags = [ir.Constant(flag, number) for number in (0, 3, 1)]
-        for offset in range(0, self.count * WIDTH * _BYTES[type(self._stored)], _LINE):
+        flags = [ir.Constant(flag, number) for number in (0, 2, 1)]
+        for offset in range(0, self.count * WIDTH * _BYTES[type(self._stored)], _LINE)[lines]:
             builder.call(prefetch, [builder.gep(start, [ir.Constant(_INT, offset)]), *flags])
-
-    def spread(self, value: Any) -> Any:
-        """A number in every lane."""
-        undefined = ir.Constant(self.lanes, ir.Undefined)
-        one = self.builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
-        return self.builder.shuffle_vector(one, undefined, mask)
 
 
 def _dots(rows: _Rows) -> None:
@@ -110,6 +106,8 @@ def _dots(rows: _Rows) -> None:
     sums = [new(builder, zero) for _ in range(rows.count)]
     for j in rows.each():
         shared = builder.load(rows.at(j), align=4)
+        if rows.count == ROWS:
+            rows.fetch_ahead(j, slice(_AT_ONCE, None))
         for row, total in enumerate(sums):
             builder.store(rows.fused(rows.load(row, j), shared, builder.load(total)), total)
     for row, total in enumerate(sums):
@@ -118,7 +116,7 @@ def _dots(rows: _Rows) -> None:
 
 def _sums(rows: _Rows) -> None:
     builder = rows.builder
-    factors = [rows.spread(builder.load(rows.number(row))) for row in range(rows.count)]
+    factors = [spread(builder, builder.load(rows.number(row))) for row in range(rows.count)]
     for j in rows.each():
         # Two sums, which do not wait for each other.
         sums = [builder.load(rows.at(j), align=4), ir.Constant(rows.lanes, [0.0] * WIDTH)]
@@ -126,7 +124,7 @@ def _sums(rows: _Rows) -> None:
             sums[row % 2] = rows.fused(rows.load(row, j), factor, sums[row % 2])
         builder.store(builder.fadd(*sums), rows.at(j), align=4)
         if rows.count == ROWS:
-            rows.fetch_ahead(j)
+            rows.fetch_ahead(j, slice(_AT_ONCE))
 
 
 def _intrinsic(emit: Callable[[_Rows], None], count: int) -> Any:

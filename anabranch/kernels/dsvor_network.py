@@ -4,7 +4,9 @@ import numpy as np
 from numba import njit
 
 from anabranch.kernels.dsvor import DECAY, L1, L2, STEP
+from anabranch.kernels.dsvor_hinges import slopes
 from anabranch.kernels.dsvor_lanes import ROWS, add_row, add_rows, dot_row, dot_rows
+from anabranch.kernels.lanes import largest
 from anabranch.kernels.ordinal import project
 from anabranch.protocol import Array
 
@@ -13,34 +15,13 @@ __all__ = ["network_rounds", "send"]
 _LEAST = 1e-30
 """Taken off each weight at least: what decays would else end as numbers slow to multiply."""
 
-
-@njit(cache=True, nogil=True)
-def _slopes(work: Array, ranks: Array, theta: Array, P: int, gradient: Array) -> None:
-    """Sum the hinges' derivatives by f = w'z, of rows whose f is in work[0], into work[1].
-
-    A threshold from the rank on wants f <= b - 1, one below it f >= b + 1. Without
-    branches: which way a margin falls cannot be foreseen.
-    """
-    zero, one = theta.dtype.type(0.0), theta.dtype.type(1.0)
-    f, totals, tally = work[0], work[1], work[2]
-    for r in range(ROWS):
-        totals[r] = zero
-    for q in range(P, theta.size):
-        b, below = theta[q], np.int32(q - P + 1)
-        for r in range(ROWS):
-            margin = f[r] - b
-            up, down = one if margin > -one else zero, -one if margin < one else zero
-            h = down if ranks[r] > below else up
-            totals[r] += h
-            tally[r] = h
-        gradient[q] -= ((tally[0] + tally[1]) + (tally[2] + tally[3])) + (
-            (tally[4] + tally[5]) + (tally[6] + tally[7])
-        )
+_PARTS = 16
+"""Of the nodes; within one, rows are read in order, so that memory is asked for the right ones."""
 
 
 @njit(cache=True, nogil=True)
 def _slope_of_row(f: float, rank: int, theta: Array, P: int, gradient: Array) -> float:
-    """As `_slopes`, of one row."""
+    """As `slopes`, of one row; the derivatives are taken off the gradient."""
     zero, one = theta.dtype.type(0.0), theta.dtype.type(1.0)
     total = zero
     for q in range(P, theta.size):
@@ -58,17 +39,21 @@ def _gradient(
     gradient: Array,
 ) -> None:  # fmt: skip
     """Sum over rows start..end of the hinges' subgradients; one pass over the features."""
-    gradient[:] = theta.dtype.type(0.0)
+    f, totals, tallies = work[0], work[1], work[2:]
+    gradient[:] = tallies[:] = theta.dtype.type(0.0)
     r = start
     while r + ROWS <= end:
-        dot_rows(flat, r * P, P, theta, work[0])
-        _slopes(work, ranks[r:], theta, P, gradient)
-        add_rows(flat, r * P, P, gradient, work[1])
+        dot_rows(flat, r * P, P, theta, f)
+        slopes(f, ranks, r, theta, P, totals, tallies)
+        add_rows(flat, r * P, P, gradient, totals)
         r += ROWS
+    for q in range(tallies.shape[0]):
+        for lane in range(ROWS):
+            gradient[P + q] -= tallies[q, lane]
     while r < end:
-        dot_row(flat, r * P, P, theta, work[0])
-        work[1, 0] = _slope_of_row(work[0, 0], ranks[r], theta, P, gradient)
-        add_row(flat, r * P, P, gradient, work[1])
+        dot_row(flat, r * P, P, theta, f)
+        totals[0] = _slope_of_row(f[0], ranks[r], theta, P, gradient)
+        add_row(flat, r * P, P, gradient, totals)
         r += 1
 
 
@@ -76,10 +61,7 @@ def _gradient(
 def send(theta: Array, P: int, share: float, sent: Array) -> None:
     """sent = theta, with weights below share max|w| as zeros."""
     kind = theta.dtype.type
-    most = kind(0.0)
-    for j in range(P):
-        most = max(most, abs(theta[j]))
-    cut = kind(share) * most
+    cut = kind(share) * largest(theta, P)
     for j in range(P):
         sent[j] = kind(0.0) if abs(theta[j]) < cut else theta[j]
     for j in range(P, theta.size):
@@ -115,6 +97,22 @@ def _adapt(
 
 
 @njit(cache=True, nogil=True)
+def _combine(
+    theta: Array, sent: Array, sizes: Array, own: Array, indptr: Array, indices: Array,
+    weights: Array, now: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    """Average nodes begin..end with their neighbours: parameters, and shards' sizes."""
+    kind = theta.dtype.type
+    for m in range(begin, end):
+        i, j = indptr[m], indptr[m + 1]
+        _mix(theta[m], kind(own[m]), sent[now], indices[i:j], weights[i:j])
+        size = own[m] * sizes[now, m]
+        for n in range(i, j):
+            size += weights[n] * sizes[now, indices[n]]
+        sizes[1 - now, m] = size
+
+
+@njit(cache=True, nogil=True)
 def network_rounds(
     Z: Array, ranks: Array, starts: Array, ahead: Array, theta: Array, sent: Array, sizes: Array,
     own: Array, indptr: Array, indices: Array, weights: Array, settings: Array, share: float,
@@ -123,7 +121,9 @@ def network_rounds(
     """Perform rounds first..last for nodes begin..end: combine, then a subgradient step.
 
     What is sent in round t lies in sent[t % 2], and sizes[t % 2], so nodes may be dealt to
-    threads where these meet after each round.
+    threads where these meet after each round. All combine before any steps, while what was
+    sent is still in the cache; every other round goes over the parts backwards, since the
+    features read last are.
 
     Parameters
     ----------
@@ -133,20 +133,19 @@ def network_rounds(
     own (M,), indptr, indices, weights : combination weights, the neighbours' as CSR
     settings : as for online dSVOR; share : what is pruned, of max|w|
     """
-    P, kind, flat = Z.shape[1], theta.dtype.type, Z.reshape(-1)
-    gradient, work = np.empty(theta.shape[1], theta.dtype), np.empty((3, ROWS), theta.dtype)
+    P, flat, count = Z.shape[1], Z.reshape(-1), end - begin
+    gradient = np.empty(theta.shape[1], theta.dtype)
+    work = np.empty((2 + theta.shape[1] - P, ROWS), theta.dtype)
     for t in range(first, last):
         now, after = t % 2, (t + 1) % 2
-        for m in range(begin, end):
-            i, j, mine = indptr[m], indptr[m + 1], theta[m]
-            _mix(mine, kind(own[m]), sent[now], indices[i:j], weights[i:j])
-            size = own[m] * sizes[now, m]
-            for n in range(i, j):
-                size += weights[n] * sizes[now, indices[n]]
-            sizes[after, m] = size
-            if ahead[m] >= 0:
-                _gradient(flat, ranks, starts[m], starts[m + 1], mine, P, work, gradient)
-                eta = settings[STEP] / (1.0 + settings[DECAY] * (t + ahead[m]))
-                factor = 1.0 / size if size > 0.0 else 1.0
-                _adapt(mine, P, gradient, eta, factor, settings[L2], settings[L1])
-            send(mine, P, share, sent[after, m])
+        _combine(theta, sent, sizes, own, indptr, indices, weights, now, begin, end)
+        for i in range(_PARTS):
+            part = _PARTS - 1 - i if now else i
+            for m in range(begin + count * part // _PARTS, begin + count * (part + 1) // _PARTS):
+                mine, size = theta[m], sizes[after, m]
+                if ahead[m] >= 0:
+                    _gradient(flat, ranks, starts[m], starts[m + 1], mine, P, work, gradient)
+                    eta = settings[STEP] / (1.0 + settings[DECAY] * (t + ahead[m]))
+                    factor = 1.0 / size if size > 0.0 else 1.0
+                    _adapt(mine, P, gradient, eta, factor, settings[L2], settings[L1])
+                send(mine, P, share, sent[after, m])

@@ -6,6 +6,7 @@ the products at l, l + 8, l + 16, ..., and the lanes are then added in halves.
 """
 
 from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -15,7 +16,7 @@ from numba.extending import intrinsic
 
 from anabranch.protocol import Array
 
-__all__ = ["WIDTH", "add_halves", "dot", "dots", "padded"]
+__all__ = ["WIDTH", "add_halves", "dot", "dots", "largest", "padded", "spread"]
 
 WIDTH = 8
 """Lanes of a dot product; lengths given to `dot` are multiples of it."""
@@ -59,6 +60,14 @@ def add_halves(builder: Any, value: Any) -> Any:
     return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
 
 
+def spread(builder: Any, value: Any) -> Any:
+    """Put a number into every lane."""
+    undefined = ir.Constant(ir.VectorType(value.type, WIDTH), ir.Undefined)
+    one = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+    return builder.shuffle_vector(one, undefined, mask)
+
+
 def _emit(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
     """Emit the loop: every array but the last times the last one, over `length` numbers."""
     arrays = [
@@ -96,6 +105,34 @@ def _dot(context: Any, a: Any, z: Any, length: Any) -> tuple[Any, Callable[..., 
     return sig, codegen
 
 
+def _greater(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
+def _emit_largest(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    data = context.make_array(sig.args[0])(context, builder, args[0]).data
+    kind = ir.VectorType(data.type.pointee, WIDTH)
+    suffix = "f32" if isinstance(data.type.pointee, ir.FloatType) else "f64"
+    absolute = builder.module.declare_intrinsic(
+        f"llvm.fabs.v{WIDTH}{suffix}", fnty=ir.FunctionType(kind, [kind])
+    )
+    new: Callable[..., Any] = cgutils.alloca_once
+    most = new(builder, kind)
+    builder.store(ir.Constant(kind, [0.0] * WIDTH), most)
+    start, step = ir.Constant(_INT, 0), ir.Constant(_INT, WIDTH)
+    with cgutils.for_range_slice(builder, start, args[1], step, inc=True) as (index, _):
+        place = builder.bitcast(builder.gep(data, [index]), kind.as_pointer())
+        lanes = builder.call(absolute, [builder.load(place, align=4)])
+        builder.store(_greater(builder, lanes, builder.load(most)), most)
+    found = builder.load(most)
+    numbers = [builder.extract_element(found, ir.Constant(ir.IntType(32), i)) for i in range(WIDTH)]
+    return reduce(partial(_greater, builder), numbers)
+
+
+def _largest(context: Any, vector: Any, length: Any) -> tuple[Any, Callable[..., Any]]:
+    return vector.dtype(vector, types.int64), _emit_largest
+
+
 _compile: Any = intrinsic
 
 dots: Callable[[Array, Array, Array, int], tuple[float, float]] = _compile(_dots)
@@ -103,3 +140,6 @@ dots: Callable[[Array, Array, Array, int], tuple[float, float]] = _compile(_dots
 
 dot: Callable[[Array, Array, int], float] = _compile(_dot)
 """a'z, as `dots` does it."""
+
+largest: Callable[[Array, int], float] = _compile(_largest)
+"""max|v| of the first `length` entries of a C-contiguous vector, 0 where there are none."""

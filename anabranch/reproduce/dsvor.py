@@ -17,7 +17,7 @@ __all__ = ["PARTS", "Extent", "Reproduction", "reproduce"]
 
 PARTS = (*EXPERIMENTS, "bearings", "bearing sparsity")
 """What may be run by itself."""
-_VERSION = 1
+_VERSION = 2
 """Raised when what a piece holds, or how it is made, changes."""
 
 

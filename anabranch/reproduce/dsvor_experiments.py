@@ -72,6 +72,7 @@ def _readings() -> dict[str, Setting]:
         "ring, literal order": replace(ring, plan=_LITERAL),
         "ring, 1/max": paper,
         "ring, 1/max, literal order": replace(paper, plan=_LITERAL),
+        "path, 1/max, literal order": replace(paper, graph="path", plan=_LITERAL),
     }
 
 

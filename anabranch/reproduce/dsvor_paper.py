@@ -43,6 +43,7 @@ READINGS: Mapping[str, float] = {
     "ring, 1/max, literal order": 0.258,
     "ring, 1/max": 0.866,
     "ring": 0.869,
-    "path": 0.848,
+    "path, 1/max, literal order": 0.848,
 }
-"""Ways to read the paper -> accuracy on set 2."""
+"""Ways to read the paper -> accuracy on set 2. That of a path came without its weights and order:
+these are the only ones to give it."""

@@ -11,6 +11,8 @@ class SVORIM(KernelRanker):
     min |w|^2/2 + C sum_i sum_{j<p} max(0, 1 - s_ij (w'phi(x_i) - b_j)), where s_ij = +1 iff the
     rank of row i is above j; every row bears on every threshold, which keeps them in order. The
     prediction is 1 + the number of j with f(x) > b_j. It is the centralised form of dSVOR.
+    X is taken as it is: with fields as large as timestamps the solver is slow, or stops short of
+    its tolerance with a warning; scale them first.
 
     Parameters
     ----------

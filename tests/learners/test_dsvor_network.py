@@ -57,7 +57,7 @@ def test_rounds_are_those_of_the_reference_loop(sizes: list[int], options: dict[
 
 
 def test_without_a_graph_each_node_is_alone() -> None:
-    shards = shards_of([30, 0, 12])
+    shards = shards_of([30, 0, 12, *[9] * 30])
     net = BatchNetwork.of(shards, 4, dimension=20)
     net.advance(40)
     for node, theta in zip(shards, net.parameters(), strict=True):

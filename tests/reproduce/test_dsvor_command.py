@@ -144,6 +144,12 @@ def test_the_even_ring_of_the_paper_is_no_better_than_chance() -> None:
     assert wrong.accuracy < 0.35 < 0.85 < right.accuracy
 
 
+def test_the_path_of_the_paper_is_slow() -> None:
+    path = dsvor_experiments.EXPERIMENTS["readings"].settings["path, 1/max, literal order"]
+    early, late = run(replace(path, rounds=(500, 1000)), seed=0)
+    assert early.accuracy < 0.6 < 0.75 < late.accuracy
+
+
 def test_wrong_use_is_refused(folder: Path, tmp_path: Path) -> None:
     unknown = call("--only", "round")
     assert unknown.exit_code == 2

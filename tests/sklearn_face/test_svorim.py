@@ -189,7 +189,7 @@ def test_given_classes_keep_their_order(kind: Any) -> None:
     linear = {"kernel": "linear"} if kind in (SVORIM, SVOREX) else {}
     with pytest.raises(ValueError, match="scale X"), np.errstate(all="ignore"):
         kind(**linear).fit(1e200 * X, y)
-    with pytest.warns(ConvergenceWarning, match=f"{kind.__name__} .*raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=f"{kind.__name__} .*raise max_iter, or scale X"):
         kind(max_iter=1, tol=1e-9).fit(X, y)
 
 
