@@ -20,9 +20,9 @@ __all__ = ["NPSVOR"]
 _NO_RANKS = np.empty(0, np.int64)
 _NO_MARGINS = np.empty((0, 0))
 _SOFTER = 1.0 / 16.0
-_MOST = 0.7
-"""Share of the nodes that must be in a drift, by their gradients, for larger steps: when a gradual
-one of a quarter of them is found, it is up to .68."""
+_TIMES, _MOST = 2.0, 0.7
+"""For larger steps gradients must be so many times the usual, and of such a share of the nodes:
+when a gradual drift of a quarter of them is found, it is up to .68."""
 
 
 class NPSVOR:
@@ -238,10 +238,10 @@ class NPSVOR:
     def react(self, policy: str, samples: int) -> None:
         """Take steps four times as large, which get smaller as before: h is divided by 16.
 
-        Only where most of the network's lately squared gradients are not those of a few: all nodes
-        have one model, of which larger steps of a few would make theirs.
+        Only where squared gradients have risen, and not those of a few nodes: all have one model,
+        of which larger steps of a few would make theirs.
         """
-        if self._node.log.shared >= _MOST:
+        if self._node.log.risen(_TIMES, _MOST):
             self._node.soften(_SOFTER)
 
     def parameters(self) -> Array:

@@ -18,8 +18,9 @@ _ROOM = 1 << 20
 _AT_FIRST, _FARTHEST = 32, 64
 """Logical time for which groups are kept open before delays are known, and at most."""
 
-_LATELY, _NONE = 0.8, 1e-12
-"""Share of a node's squared gradients that is left after a round; less than that is none."""
+_LATELY, _USUALLY, _NONE = 0.8, 0.99, 1e-12
+"""Shares of a node's squared gradients that are left after a round, and of what is usual; less than
+the last is none."""
 
 
 class Window:
@@ -79,6 +80,7 @@ class Log:
         self.deltas: dict[Key, Delta] = {}
         self._seen: dict[int, Window] = {}
         self._lately: dict[int, float] = {}
+        self._usual = 0.0
         self._closed = 0
 
     def is_new(self, origin: int, number: int) -> bool:
@@ -106,18 +108,26 @@ class Log:
 
     def fade(self) -> None:
         """Let what is lately be a round farther away."""
+        self._usual += (1.0 - _USUALLY) * (self._total - self._usual)
         faded = {origin: _LATELY * squares for origin, squares in self._lately.items()}
         self._lately = {origin: squares for origin, squares in faded.items() if squares > _NONE}
 
     @property
-    def shared(self) -> float:
-        """Share of the nodes that squared gradients lately are of; 1 where all have as many.
+    def _total(self) -> float:
+        return sum(self._sums())
 
-        (sum g)^2/(n sum g^2) of the nodes' sums g. Nothing is told without neighbours: 1.
+    def _sums(self) -> list[float]:
+        return [self._lately[origin] for origin in sorted(self._lately)]
+
+    def risen(self, times: float, share: float) -> bool:
+        """Tell whether squared gradients are so many times the usual, those of most nodes.
+
+        Their sums g, one a node, are of a share (sum g)^2/(n sum g^2) of the nodes, 1 where all
+        have as many. Nothing is told without neighbours: they have risen then.
         """
-        lately = [self._lately[origin] for origin in sorted(self._lately)]
-        total, squares = sum(lately), sum(g * g for g in lately)
-        return total * total / (self.nodes * squares) if squares else 1.0
+        total, squares = self._total, sum(g * g for g in self._sums())
+        shared = total * total >= share * self.nodes * squares
+        return shared and total >= times * self._usual
 
     def group(self, number: int) -> list[Delta]:
         """Give the deltas of a number in an order that does not depend on the node."""
@@ -145,7 +155,7 @@ class Log:
                 [self.clock, self.reach, self.repeats, self._closed, len(windows)], np.float64
             ),
             "seen": np.array(windows, np.float64).reshape(-1, 4),
-            "lately": np.array([(len(self._lately), 0.0), *sorted(self._lately.items())]),
+            "lately": np.array([(len(self._lately), self._usual), *sorted(self._lately.items())]),
             "log": np.array(
                 [[d.origin, d.number, len(d.indices)] for d in log], np.float64
             ).reshape(-1, 3),
@@ -164,7 +174,8 @@ class Log:
         for origin, newest, high, low in saved_array(state, "seen", (known, 4)).tolist():
             self._seen[int(origin)] = Window(64, int(newest), int(high) << 32 | int(low))
         if "lately" in state:  # the first states of schema 2 are without
-            (count, _), *rows = saved_array(state, "lately", (-1, 2)).tolist() or [(-1, 0)]
+            lately = saved_array(state, "lately", (-1, 2)).tolist() or [(-1, 0.0)]
+            (count, self._usual), *rows = lately
             if count != len(rows):
                 raise ModelError(f"damaged state: lately has {len(rows)} rows; allowed: {count:g}")
             self._lately = {int(origin): squares for origin, squares in rows}

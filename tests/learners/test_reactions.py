@@ -116,7 +116,7 @@ def test_dsvor_fits_only_the_new_part_of_its_cache():
     assert state["cache"][:, 2].tolist() == y[-20:].tolist()
 
 
-@pytest.mark.parametrize(("drifting", "raised"), [(5, True), (1, False)])
+@pytest.mark.parametrize(("drifting", "raised"), [(5, True), (1, False), (0, False)])
 def test_npsvor_raises_steps_only_where_most_nodes_drift(drifting, raised):
     rng = np.random.default_rng(0)
     names = [f"n{i}" for i in range(5)]
