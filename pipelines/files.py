@@ -3,17 +3,26 @@
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 __all__ = ["open_to_append", "read_lines", "read_object", "write_whole"]
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the objects of a JSON Lines file; a line cut short by a crash is passed over."""
+def read_lines(path: Path, newest: int | None = None) -> Iterator[dict[str, Any]]:
+    """Read the objects of a JSON Lines file; a line cut short by a crash is passed over.
+
+    Parameters
+    ----------
+    newest : bytes before the file's end that are read; None for all
+    """
     if not path.exists():
         return
     with path.open("rb") as file:
+        if newest is not None and path.stat().st_size > newest:
+            file.seek(-newest, os.SEEK_END)
+            file.readline()  # its beginning is cut off
         for line in file:
             try:
                 row = json.loads(line)
@@ -40,11 +49,14 @@ def read_object(path: Path) -> dict[str, Any] | None:
 
 
 def open_to_append(path: Path) -> IO[bytes]:
-    """Open a file to be appended to; a line that a killed process left unfinished is ended."""
-    file = path.open("a+b")
+    """Open a file to be appended to; a line that a killed process left unfinished is ended.
+
+    It is not where the disk is full, which may have killed the process.
+    """
+    file = path.open("a+b", buffering=0)
     if file.tell():
         file.seek(-1, os.SEEK_END)
         if file.read(1) != b"\n":
-            file.write(b"\n")
-            file.flush()
+            with suppress(OSError):
+                file.write(b"\n")
     return file

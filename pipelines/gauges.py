@@ -54,11 +54,14 @@ class Gauges:
     hub : rows learned, refused messages, sites heard, what learners tell of themselves
     partitions : the partitions it reads
     outputs : the topics it writes
+    before : samples told by the process that this one follows; told on until it learns its first,
+        since its nodes come from their snapshots one by one
     """
 
     hub: Hub
     partitions: Sequence[Partitions] = ()
     outputs: Sequence[Output] = ()
+    before: int = 0
     _recent: deque[tuple[float, int]] = field(default_factory=deque)
 
     def read(self) -> dict[str, Any]:
@@ -66,7 +69,8 @@ class Gauges:
         now = time.monotonic()
         return {
             "time": time.time(),
-            "samples": self.hub.restored + self.hub.rows,
+            "clock": now,
+            "samples": max(self.hub.restored + self.hub.rows, 0 if self.hub.rows else self.before),
             "learned": self.hub.rows,
             "dead": self.hub.dead,
             "rate": self._rate(now),
@@ -74,12 +78,7 @@ class Gauges:
             "memory": resident_memory(),
             "files": open_files(),
             **self._progress(),
-            "partitions": {k: v for read in self.partitions for k, v in read.rows().items()},
-            "notices": [notice for read in self.partitions for notice in read.notices],
-            "outputs": {
-                out.topic: {"sent": out.sent, "queued": out.waiting, "error": out.error}
-                for out in self.outputs
-            },
+            **self._ends(),
             "refused": dict(self.hub.refused),
             "reasons": dict(self.hub.reasons),
             "drift": dict(self.hub.drift),
@@ -114,6 +113,17 @@ class Gauges:
             "bytes": sum(node.core.bytes for node in nodes.values()) - size,
             "waiting": sum(node.waiting for node in nodes.values()),
             "diverged": silent,
+        }
+
+    def _ends(self) -> dict[str, Any]:
+        """Give how far it has come in what it reads and writes."""
+        return {
+            "partitions": {k: v for read in self.partitions for k, v in read.rows().items()},
+            "notices": [notice for read in self.partitions for notice in read.notices],
+            "outputs": {
+                out.topic: {"sent": out.sent, "queued": out.waiting, "error": out.error}
+                for out in self.outputs
+            },
         }
 
     def _rate(self, now: float) -> float:

@@ -21,7 +21,9 @@ STARTED_AFTER = 90.0
 """Seconds in which a process may stand still after its start: kernels may have to be compiled."""
 SLOW_AFTER = 60.0
 """Seconds without progress that are told of a source that does not say how much it has left."""
-_MANY_DEAD = 0.1
+_MANY_DEAD, _MOST_DEAD = 0.1, 0.5
+_FEWER = 0.8
+"""Part of such a share below which it is over: at the limit health would change all the time."""
 _DEAD_OVER, _REFUSED_OVER = 30.0, 60.0
 """Seconds over which dead letters and refused messages are counted."""
 _LEAST_DEAD = 10
@@ -64,6 +66,7 @@ class Health:
     _places: dict[str, tuple[int, float]] = field(default_factory=dict)
     _counts: list[tuple[float, int, int, int]] = field(default_factory=list)
     _restart: Restart | None = None
+    _bad_input: State = "green"
 
     def lost(self, reason: str, now: float, *, planned: bool = False) -> None:
         """Take note that all processes are started again: red until they get on, or yellow."""
@@ -75,7 +78,7 @@ class Health:
         Parameters
         ----------
         statuses : what the processes wrote last
-        now : seconds since 1970
+        now : by time.monotonic, which all processes of a machine share: clocks are set back
         nows : their edges; needed in asynchronous time only
         """
         found = [*self._restarts(statuses, now), *self._neighbours(statuses, nows)]
@@ -107,7 +110,7 @@ class Health:
             state: State = "red" if begun > STARTED_AFTER else "yellow"
             yield state, f"{count - len(statuses)} of {count} processes have yet to start"
         for status in statuses:
-            silent = now - status["time"]
+            silent = now - status["clock"]
             ended = self._restart is not None and self._restart.is_before(status)
             if silent > LOST_AFTER and not ended:
                 yield "red", f"process {status['process']} has not been heard of for {silent:.0f} s"
@@ -214,16 +217,12 @@ class Health:
             reasons = sorted(
                 {reason for status in statuses for reason in status.get("refused", {})}
             )
-            yield (
-                state,
-                (
-                    f"{refused:,} messages of other nodes were refused in the last minute: "
-                    f"{', '.join(reasons)}"
-                ),
-            )
-        if dead >= _LEAST_DEAD and dead > _MANY_DEAD * (dead + samples):
-            state = "red" if dead > samples else "yellow"
-            yield state, f"{dead:,} of {dead + samples:,} records became dead letters just now"
+            told = f"{refused:,} messages of other nodes were refused in the last minute"
+            yield state, f"{told}: {', '.join(reasons)}"
+        self._bad_input = _judged(dead, dead + samples, self._bad_input)
+        if self._bad_input != "green":
+            told = f"{dead:,} of {dead + samples:,} records became dead letters just now"
+            yield self._bad_input, told
 
     def _nodes(self, statuses: Sequence[Status], now: float) -> Found:
         lost = {node for status in statuses for node in status.get("diverged", ())}
@@ -250,6 +249,20 @@ class Health:
             self._since.pop(key, None)
             return False
         return now - self._since.setdefault(key, now) >= WRONG_AFTER
+
+
+def _judged(dead: int, records: int, before: State) -> State:
+    """Judge a share of dead letters; one that was too large must become clearly smaller.
+
+    >>> _judged(20, 150, "green"), _judged(20, 220, "yellow"), _judged(20, 220, "green")
+    ('yellow', 'yellow', 'green')
+    """
+    if dead < _LEAST_DEAD:
+        return "green"
+    if dead > records * _MOST_DEAD * (_FEWER if before == "red" else 1.0):
+        return "red"
+    many = records * _MANY_DEAD * (1.0 if before == "green" else _FEWER)
+    return "yellow" if dead > many else "green"
 
 
 def _ages(told: Now, seconds: float) -> Iterator[tuple[EdgeNow, float]]:

@@ -53,12 +53,13 @@ def folder_lock(
     ConfigurationError
         As `job_lock`; or the folder cannot be written.
     """
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    with _writable(key, folder):
+        made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         with _taken(key, folder) as file:
-            file.truncate(0)
-            file.write(f"{os.getpid()} {command}\n".encode())
-            file.flush()
+            with _writable(key, folder):
+                file.truncate(0)
+                os.write(file.fileno(), f"{os.getpid()} {command}\n".encode())
             _await_workers(key, folder, wait)
             yield
     finally:
@@ -87,15 +88,12 @@ def _folders(job: Job) -> dict[str, Path]:
 def _taken(key: str, folder: Path) -> Iterator[IO[bytes]]:
     path = folder / LOCK
     try:
-        file = _locked(path)
+        with _writable(key, folder):
+            file = _locked(path)
     except BlockingIOError:
         raise ConfigurationError(
             f"{key} is {show(str(folder))}, which another {_holder(path)} uses; wait for its end, "
             "or choose another"
-        ) from None
-    except OSError as error:
-        raise ConfigurationError(
-            f"{key} is {show(str(folder))}, which cannot be written: {error.strerror}"
         ) from None
     with file:
         try:
@@ -106,6 +104,19 @@ def _taken(key: str, folder: Path) -> Iterator[IO[bytes]]:
                 (folder / _WORKERS).unlink()
             if _is_at(file, path):  # unlinked while held: who opened it meanwhile looks again
                 path.unlink()
+
+
+@contextmanager
+def _writable(key: str, folder: Path) -> Iterator[None]:
+    """Say in a sentence that a folder cannot be written; that it is locked is another's to say."""
+    try:
+        yield
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise ConfigurationError(
+            f"{key} is {show(str(folder))}, which cannot be written: {error.strerror}"
+        ) from None
 
 
 def _locked(path: Path) -> IO[bytes]:

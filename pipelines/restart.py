@@ -16,7 +16,7 @@ class Restart:
     Parameters
     ----------
     reason : why
-    at : when (seconds since 1970)
+    at : when, by time.monotonic, which all processes of a machine share
     planned : whether nothing is wrong: the job goes on with another network
     processes : how many there are
     """
@@ -32,14 +32,14 @@ class Restart:
 
     def is_before(self, status: Status) -> bool:
         """Tell whether a status was written before."""
-        return bool(status["time"] <= self.at)
+        return bool(status["clock"] <= self.at)
 
     def is_over(self, statuses: Sequence[Status], *, idle: bool) -> bool:
         """Tell whether all processes run, and have learned or have nothing to learn.
 
         Messages sent since count as well: a batch job has no samples to come.
         """
-        here = [status for status in statuses if status.get("started", 0.0) > self.at]
+        here = [one for one in statuses if one["clock"] - one.get("seconds", 0.0) > self.at]
         if len(here) < self.processes:
             return False
         done = sum(status.get("learned", 0) + status.get("messages", 0) for status in here)

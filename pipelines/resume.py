@@ -1,6 +1,5 @@
 """What a resumed job may have changed, and what decides its results."""
 
-from pathlib import Path
 from typing import Any
 
 from pipelines.config.decode import encode
@@ -8,7 +7,7 @@ from pipelines.config.kafka import Connection
 from pipelines.config.sections import Job
 from pipelines.config.targets import Target
 
-__all__ = ["changed_keys", "kept_keys", "output_files", "renamed_outputs"]
+__all__ = ["changed_keys", "kept_keys", "renamed_outputs"]
 
 _FREE_SECTIONS = ("output", "recovery", "parallel", "kafka", "logs", "monitor", "network")
 """Of these [network] has rules of its own: see `pipelines.rewiring`."""
@@ -43,13 +42,6 @@ def kept_keys(before: Job) -> dict[str, Any]:
     Their defaults depend on the number of nodes, and the job goes on as it began.
     """
     return {"source.rows_per_tick": before.source.rows_per_tick}
-
-
-def output_files(job: Job) -> list[Path]:
-    """Give the files that dead letters, predictions and alarms go to."""
-    texts = (job.output.dead_letters, job.output.predictions, job.output.alarms)
-    paths = [Target.of(text).path for text in texts if text]
-    return [path for path in paths if path is not None]
 
 
 def renamed_outputs(old: Job, new: Job) -> dict[str, tuple[Any, Any]]:

@@ -1,7 +1,6 @@
 """Whether a job's network may change, and from which round on the new one holds."""
 
 from collections.abc import Callable, Collection
-from contextlib import closing
 from inspect import signature
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from anabranch.network import Weights
 from pipelines.config import Job, build_weights
 from pipelines.config.check_network import check_rewirable
 from pipelines.config.learner import learner_class
-from pipelines.control.lines import open_lines
+from pipelines.control.lines import Position, end_of_lines
 from pipelines.networks import Networks, Place, name_of, networks_of
 from pipelines.run_dir import RunDirectory
 from pipelines.state.reached import reached
@@ -30,18 +29,20 @@ def settle_networks(
     resumed: RunDirectory | None,
     partitions: Collection[str],
     say: Callable[[str], None],
+    begun: Position | None = None,
 ) -> Networks:
     """Settle which networks a job has, and how far it was told of changes.
 
     The network that the job file states becomes the newest one where it is another than was
     stated when the job was started last; else those that the job has had stay, with all changes
-    made while it ran. A new job hears of changes that are asked for from now on.
+    made while it ran. A new job hears of changes that are asked for since its command began.
 
     Parameters
     ----------
     resumed : the run that is continued, or None for a new one
     partitions : all partitions of the job
     say : told in what the network changes
+    begun : where changes asked for ended when the command began; where they end now if not given
 
     Raises
     ------
@@ -50,9 +51,9 @@ def settle_networks(
     """
     stated = build_weights(job.network)
     if resumed is None:
-        return Networks.begin(stated, _told(job, None))
+        return Networks.begin(stated, _told(job, None, begun))
     known = networks_of(resumed.read_job(), resumed.networks)
-    settled = replace(known, stated=name_of(stated), control=_told(job, known.control))
+    settled = replace(known, stated=name_of(stated), control=_told(job, known.control, begun))
     if name_of(stated) in (known.stated, name_of(known.newest)):
         return settled
     told = difference(known.newest, stated)
@@ -67,16 +68,13 @@ def settle_networks(
     return made
 
 
-def _told(job: Job, before: Place | None) -> Place | None:
+def _told(job: Job, before: Place | None, begun: Position | None) -> Place | None:
     """Tell how far changes were taken: in another place than before, from its end on."""
     control = job.network.control
     if control is None or (before is not None and before.control == control):
         return before
-    lines = open_lines(job, lambda sentence: None)
-    if lines is None:
-        return before
-    with closing(lines):
-        return Place(control, *lines.end())
+    end = begun or end_of_lines(job)
+    return before if end is None else Place(control, *end)
 
 
 def check_change(job: Job, networks: Networks, new: Weights) -> None:

@@ -17,12 +17,14 @@ from pipelines.config.sections import Job
 from pipelines.config.targets import Target
 from pipelines.config.wording import show
 from pipelines.files import read_lines, read_object, write_whole
-from pipelines.resume import changed_keys, output_files, renamed_outputs
+from pipelines.output_files import remove_outputs
+from pipelines.resume import changed_keys, renamed_outputs
 
 __all__ = ["RunDirectory", "read_lines", "set_aside", "write_whole"]
 
 _LIBRARIES = ("anabranch", "bytewax", "numpy", "scipy", "numba", "river", "scikit-learn", "msgspec")
 _MANY = 0.01
+_NEWEST = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ class RunDirectory:
         ------
         ConfigurationError
             The folder holds a run and neither is set; or `resume` finds none, or one of a
-            different job; or the folder cannot be written.
+            different job; or the folder or an output cannot be written.
         """
         self.check(job, resume=resume, overwrite=overwrite)
         try:
@@ -182,9 +184,9 @@ class RunDirectory:
                 f"job.run_dir is {show(str(self.path))}, which cannot be written: {error.strerror}"
             ) from None
 
-    def final_rows(self) -> dict[str, dict[str, Any]]:
-        """Give each learner's last row of scores for the whole network; empty without scores."""
-        rows = (row for row in read_lines(self.scores) if row.get("node") is None)
+    def final_rows(self, newest: int | None = None) -> dict[str, dict[str, Any]]:
+        """Give each learner's last row for the whole network; of the `newest` bytes alone."""
+        rows = (row for row in read_lines(self.scores, newest) if row.get("node") is None)
         return {str(row["learner"]): row for row in rows if "learner" in row}
 
     def read_statuses(self) -> list[dict[str, Any]]:
@@ -221,8 +223,12 @@ class RunDirectory:
 
     def reached_end(self) -> bool:
         """Tell whether every learner wrote its scores after the last round."""
-        rows = self.final_rows().values()
-        return bool(rows) and all(row.get("final") for row in rows)
+        # A job that goes on shows that in its newest rows; of months there are gigabytes.
+        for newest in (_NEWEST, None):
+            rows = self.final_rows(newest).values()
+            if not all(row.get("final") for row in rows):
+                return False
+        return bool(rows)
 
     def is_complete(self) -> bool:
         """Tell whether the run here reached its end and left everything it leaves."""
@@ -250,13 +256,13 @@ class RunDirectory:
         staged.rmdir()
 
     def _clear(self, job: Job) -> None:
+        remove_outputs(job)
         names = (self.scores, self.summary, self.report, self.positions, self.dead_counts,
                  self.networks, self.drift)  # fmt: skip
-        outputs = output_files(job)
         folders = (self.models, self.path / "companions", self.start)
         left = [path for folder in folders for path in folder.glob("*.npz")]
         left += self.path.glob("process-*.log")
-        for path in (*names, *outputs, *left):
+        for path in (*names, *left):
             path.unlink(missing_ok=True)
 
 

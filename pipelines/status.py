@@ -1,6 +1,7 @@
 """How far a process has come, written every second for whoever watches."""
 
 import json
+import logging
 import time
 from pathlib import Path
 from threading import Event
@@ -9,11 +10,14 @@ import msgspec
 
 from anabranch.learners import LEARNERS
 from pipelines.config import Job
+from pipelines.files import read_object, write_whole
 from pipelines.gauges import Gauges
 from pipelines.now import Gatherer
-from pipelines.run_dir import RunDirectory, write_whole
+from pipelines.run_dir import RunDirectory
 
 __all__ = ["write_status"]
+
+log = logging.getLogger("anabranch.output")
 
 _SHARE = 0.02
 """Most of a process's time that may go into telling how its nodes are."""
@@ -28,6 +32,8 @@ def write_status(
     the status: after 50 times as long.
     """
     gatherer = Gatherer(gauges.hub, LEARNERS[job.learner.kind].task)
+    former = read_object(run_dir.status_of(process)) or {}
+    gauges.before = int(former.get("samples", 0))
     started = time.time() - (time.monotonic() - begin)
     ended, due = False, 0.0
     while not ended:
@@ -39,10 +45,13 @@ def write_status(
             "started": started,
             **gauges.read(),
         }
-        write_whole(run_dir.status_of(process), json.dumps(status))
-        if ended or time.monotonic() >= due:
-            took = _write_nodes(gatherer, run_dir.now_of(process))
-            due = time.monotonic() + took / _SHARE - job.monitor.interval
+        try:
+            write_whole(run_dir.status_of(process), json.dumps(status))
+            if ended or time.monotonic() >= due:
+                took = _write_nodes(gatherer, run_dir.now_of(process))
+                due = time.monotonic() + took / _SHARE - job.monitor.interval
+        except OSError as error:  # a full disk is no reason never to tell again
+            log.warning("how the process is cannot be written: %s", error.strerror)
 
 
 def _write_nodes(gatherer: Gatherer, path: Path) -> float:

@@ -11,24 +11,23 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from types import FrameType
-from typing import Any, Self
 
 from pipelines.files import open_to_append
+from pipelines.stopping import Ear, Signals
 
 __all__ = [
     "BAD_INPUT",
     "STOPPED",
     "Interlude",
     "Outcome",
-    "Signals",
     "exit_with_parent",
     "free_ports",
+    "is_supervised",
     "supervise",
 ]
 
@@ -45,6 +44,9 @@ _ONE_THREAD = ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
 _KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "1000000000", "MALLOC_TRIM_THRESHOLD_": "4000000000"}
 _POLL = 0.05
 _DRAINING = "stopping after the ticks already read; again to kill"
+_TOLD = "a process was told to stop: all stop after the ticks already read"
+PAUSES = 1.0, 10.0, 60.0
+"""Seconds before restarts in a row, the last before all others: a disk may be full for a minute."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +100,15 @@ def supervise(
     say: Callable[[str], None] = lambda text: None,
     lost: Callable[[str], None] = lambda reason: None,
     grace: float = 3.0,
-    pause: float = 1.0,
-    signals: "Signals | None" = None,
+    pauses: Sequence[float] = PAUSES,
+    forget: float = 3600.0,
+    signals: Signals | None = None,
     interlude: Interlude | None = None,
 ) -> Outcome:
     """Run a job's processes to their common end. To be called from the main thread.
 
-    SIGINT and SIGTERM are passed to every process as SIGTERM; a second one kills them.
+    SIGINT and SIGTERM are passed to every process as SIGTERM; a second one kills them. One that
+    somebody sent to a process alone is passed to the others: they would wait for it for ever.
     When a process dies, the others are ended, and all are started again.
 
     Parameters
@@ -112,13 +116,14 @@ def supervise(
     job_file : the run's job.json
     processes : number of processes, 1 or more
     log : gives the file a process prints to, at its end
-    restarts : times to start again after a death; 0 without recovery
+    restarts : times in a row to start again after a death; 0 without recovery
     module : module that a process runs
     watch : called often while the processes run
     say : told the reason of each restart, and that a signal was heard
     lost : told why processes are started again, before they are
     grace : seconds the other processes have to end by themselves when one died
-    pause : seconds before a restart
+    pauses : seconds before each restart in a row; the last of them before all that follow
+    forget : seconds that processes must live for the restarts before to count no more
     signals : counts signals already; those of the caller, or of this call alone
     interlude : when due, the processes are drained as by a signal, and started again after it
     """
@@ -128,18 +133,21 @@ def supervise(
         held.enter_context(heard.polled())
         attempt = 0
         while True:
+            begin = time.monotonic()
             outcome = _run_once(plan, heard)
+            attempt = 0 if time.monotonic() - begin >= forget else attempt
             if outcome == Outcome(0) and (interlude or _NONE).act():
                 continue
-            if attempt == restarts or heard.count or outcome.code not in (CRASH, LOST):
+            if attempt == restarts or outcome.signalled or outcome.code not in (CRASH, LOST):
                 return outcome
+            wait = pauses[min(attempt, len(pauses) - 1)]
             attempt += 1
             lost(outcome.reason)
             say(
                 f"{outcome.reason}; restarting {'all processes' if processes > 1 else 'it'} "
-                f"from the last snapshot ({attempt} of {restarts})"
+                f"from the last snapshot in {wait:.0f} s ({attempt} of {restarts})"
             )
-            time.sleep(pause)
+            _rest(wait, plan, heard)
 
 
 def exit_with_parent() -> None:
@@ -147,8 +155,13 @@ def exit_with_parent() -> None:
 
     Its death is the end of this process's standard input. Without a supervisor nothing is done.
     """
-    if os.environ.get(_SUPERVISED) == "1":
+    if is_supervised():
         Thread(target=_await_end_of_input, name="exit-with-parent", daemon=True).start()
+
+
+def is_supervised() -> bool:
+    """Tell whether this process is a worker that a supervisor has started."""
+    return os.environ.get(_SUPERVISED) == "1"
 
 
 def _await_end_of_input() -> None:
@@ -166,55 +179,28 @@ def free_ports(count: int) -> list[int]:
         return [int(each.getsockname()[1]) for each in sockets]
 
 
-class Signals:
-    """Count SIGINT and SIGTERM while a job runs: the first asks, the second insists.
-
-    A second one raises KeyboardInterrupt, except where `polled` says that somebody looks.
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._polled = False
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._heard)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    @contextmanager
-    def polled(self) -> Iterator[None]:
-        """Leave it to the caller, for a while, to see that `count` rose above 1."""
-        self._polled = True
-        try:
-            yield
-        finally:
-            self._polled = False
-
-    def _heard(self, number: int, frame: FrameType | None) -> None:
-        self.count += 1
-        if self.count > 1 and not self._polled:
-            raise KeyboardInterrupt
+def _rest(seconds: float, plan: Plan, signals: Signals) -> None:
+    end = time.monotonic() + seconds
+    while not signals.count and (left := end - time.monotonic()) > 0:
+        plan.watch()
+        time.sleep(min(_POLL, left))
 
 
 def _run_once(plan: Plan, signals: Signals) -> Outcome:
     if signals.count:  # heard before anything was started
         return Outcome(0, signalled=True)
-    children = _start(plan)
-    try:
-        return _wait(plan, signals, children)
-    finally:
-        _kill(children)
+    with Ear() as ear:
+        children = _start(plan, ear)
+        try:
+            return _wait(plan, signals, ear, children)
+        finally:
+            _kill(children)
 
 
-def _start(plan: Plan) -> list[subprocess.Popen[bytes]]:
+def _start(plan: Plan, ear: Ear) -> list[subprocess.Popen[bytes]]:
     addresses = [f"localhost:{port}" for port in free_ports(plan.processes)]
     environment = {**_KEEP_MEMORY, **os.environ, _SUPERVISED: "1", "PYTHONUNBUFFERED": "1"}
-    environment.update({f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD})
+    environment.update(ear.environment, **{f"{name}_NUM_THREADS": "1" for name in _ONE_THREAD})
     children = []
     for process in range(plan.processes):
         command = [sys.executable, "-m", plan.module, str(plan.job_file), "--process", str(process)]
@@ -230,29 +216,33 @@ def _start(plan: Plan) -> list[subprocess.Popen[bytes]]:
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     env=environment,
+                    pass_fds=(ear.mouth,),
                     start_new_session=True,
                 )
             )
     return children
 
 
-def _wait(plan: Plan, signals: Signals, children: Sequence[subprocess.Popen[bytes]]) -> Outcome:
+def _wait(
+    plan: Plan, signals: Signals, ear: Ear, children: Sequence[subprocess.Popen[bytes]]
+) -> Outcome:
     failed: dict[int, int] = {}
-    drained = passed_on = False
+    drained = asked = False
     deadline = float("inf")
     while True:
         if signals.count > 1:
             return Outcome(KILLED, "killed by a second signal", signalled=True)
-        if signals.count and not passed_on:
-            passed_on = True
-            plan.say(_DRAINING)
-        if not drained and (passed_on or plan.due()):
+        codes = [child.poll() for child in children]
+        told = not drained and ear.hears()
+        if not asked and (signals.count or told):
+            asked = True
+            plan.say(_DRAINING if signals.count else _TOLD)
+        if not drained and (asked or plan.due()):
             drained = True
             _send(children, signal.SIGTERM)
-        codes = [child.poll() for child in children]
         failed.update({i: c for i, c in enumerate(codes) if c and i not in failed})
         if None not in codes or time.monotonic() > deadline:
-            return _judge(failed, len(children), drained, bool(signals.count))
+            return _judge(failed, len(children), drained, asked)
         if failed and deadline == float("inf"):
             deadline = time.monotonic() + plan.grace
         plan.watch()

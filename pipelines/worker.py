@@ -18,7 +18,8 @@ from threading import Event, Thread
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from pipelines.supervise import exit_with_parent
+from pipelines.stopping import tell_supervisor
+from pipelines.supervise import exit_with_parent, is_supervised
 
 if TYPE_CHECKING:
     from bytewax.dataflow import Dataflow
@@ -155,9 +156,13 @@ def _calm_the_collector() -> None:
 def _drain_on_signals(built: "Built") -> None:
     def heard(number: int, frame: FrameType | None) -> None:
         if built.hub.drain.is_set():
-            os._exit(KILLED)
+            # A supervisor kills by itself; who stops a service may signal it and us, each once.
+            if not is_supervised():
+                os._exit(KILLED)
+            return
         built.hub.drain.set()
         built.gauges.hurry()
+        tell_supervisor()
 
     signal.signal(signal.SIGTERM, heard)
     signal.signal(signal.SIGINT, heard)

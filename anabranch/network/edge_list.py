@@ -13,9 +13,10 @@ __all__ = ["from_edges"]
 def from_edges(lines: Iterable[str], names: Sequence[NodeId] = ()) -> Graph:
     """Read a graph from lines of two names, separated by white space or a comma.
 
-    Empty lines and what follows a # are passed over. A line of a single name is a node
-    without an edge of its own, which `Graph.check_connected` refuses unless other lines
-    join it. Lines with a comma are cut there only, so that names may hold blanks.
+    Empty lines are passed over, and what follows a # that begins a line or stands after white
+    space. A line of a single name is a node without an edge of its own, which
+    `Graph.check_connected` refuses unless other lines join it. Lines with a comma are cut there
+    only, so that names may hold blanks.
 
     Parameters
     ----------
@@ -33,8 +34,8 @@ def from_edges(lines: Iterable[str], names: Sequence[NodeId] = ()) -> Graph:
 
     Examples
     --------
-    >>> from_edges(["# north", "a b", "b, c"]).edges
-    (('a', 'b'), ('b', 'c'))
+    >>> from_edges(["# north", "a b#2", "b#2, c  # by sea"]).edges
+    (('a', 'b#2'), ('b#2', 'c'))
     """
     edges: list[Edge] = []
     found: set[NodeId] = set()
@@ -52,7 +53,7 @@ def from_edges(lines: Iterable[str], names: Sequence[NodeId] = ()) -> Graph:
 
 
 def _fields(line: str, number: int) -> list[NodeId]:
-    text = line.lstrip("\ufeff").split("#", 1)[0].strip()
+    text = re.split(r"(?:^|\s)#", line.lstrip("\ufeff"), maxsplit=1)[0].strip()
     if not text:
         return []
     fields = [part.strip() for part in text.split(",")] if "," in text else re.split(r"\s+", text)

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from pipelines.cli.early import HEARD
 from pipelines.cli.words import form_of, interrupted, is_run
-from pipelines.supervise import Signals
+from pipelines.stopping import Signals
 
 __all__ = ["main"]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from pipelines.supervise import Signals
+from pipelines.stopping import Signals
 
 __all__ = ["HEARD", "heard"]
 

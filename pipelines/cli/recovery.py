@@ -9,7 +9,7 @@ from anabranch.errors import ConfigurationError
 from pipelines.config import Job
 from pipelines.config.wording import show
 
-__all__ = ["PARTITIONS", "prepare_recovery", "tell_resumption"]
+__all__ = ["PARTITIONS", "check_no_snapshots", "prepare_recovery", "tell_resumption"]
 
 log = logging.getLogger("anabranch.recovery")
 
@@ -46,6 +46,33 @@ def prepare_recovery(job: Job, *, resume: bool = False, overwrite: bool = False)
     for file in files:
         file.unlink()
     _create(folder)
+
+
+def check_no_snapshots(job: Job) -> None:
+    """Refuse to begin anew by --continue where a run has left snapshots: it may have lost the rest.
+
+    Files that no process has used yet are of a start that was cut short, and no loss.
+
+    Raises
+    ------
+    ConfigurationError
+        There are snapshots, or files of which nobody can tell.
+    """
+    from pipelines.state.snapshots import Snapshots
+
+    folder = Path(job.recovery.dir or "")
+    if job.recovery.dir is None or not any(folder.glob("part-*.sqlite3")):
+        return
+    try:
+        used = Snapshots(folder).epochs().execution >= 0
+    except sqlite3.Error:
+        used = True
+    if used:
+        raise ConfigurationError(
+            f"recovery.dir is {show(str(folder))}, which holds a run's snapshots, but job.run_dir "
+            f"is {show(job.job.run_dir)}, which holds no run to --continue; put that folder back, "
+            "or give --overwrite to begin anew"
+        )
 
 
 def tell_resumption(job: Job) -> None:

@@ -19,7 +19,7 @@ from pipelines.cli.early import heard
 from pipelines.cli.guard import complain, complain_as
 from pipelines.cli.opening import announce, say
 from pipelines.cli.progress import make_display, print_line
-from pipelines.cli.recovery import prepare_recovery, tell_resumption
+from pipelines.cli.recovery import check_no_snapshots, prepare_recovery, tell_resumption
 from pipelines.cli.report import write_page
 from pipelines.cli.source import check_source
 from pipelines.cli.starts import find_models
@@ -27,13 +27,15 @@ from pipelines.cli.tail import Follower
 from pipelines.cli.watcher import Watcher
 from pipelines.cli.worker_logs import WorkerLogs
 from pipelines.config import Job, Target, load_job
+from pipelines.control.lines import Position, end_of_lines
 from pipelines.lock import job_lock
 from pipelines.logs import logged
 from pipelines.port import listen, parse_address
 from pipelines.resume import kept_keys
 from pipelines.run_dir import RunDirectory
 from pipelines.run_summary import write_summary
-from pipelines.supervise import Outcome, Signals, supervise
+from pipelines.stopping import Signals
+from pipelines.supervise import STOPPED, Outcome, supervise
 from pipelines.topics import settle
 
 __all__ = ["run"]
@@ -117,26 +119,39 @@ def run(
         load = partial(load_job, job, [*(settings or []), *overrides], source=source)
         resolved = load()
         complain_as(resolved.logs.format)
+        # What is asked for from here on counts: it takes seconds until the job has begun.
+        control = None if resume else end_of_lines(resolved)
         held.enter_context(job_lock(resolved))
         # Taken before anything is changed: it may be in use.
         port = None if address is None else held.enter_context(listen(address))
         # What a start that was cut short has left is no run yet.
         begun = carry_on and RunDirectory.of(resolved).holds_run()
+        if carry_on and not begun:
+            check_no_snapshots(resolved)
         if (resume or begun) and RunDirectory.of(resolved).holds_run():
             resolved = load(kept=kept_keys(RunDirectory.of(resolved).read_job()))
-        how = Start(resume or begun, overwrite or (carry_on and not begun), port, models)
+        how = Start(resume or begun, overwrite or (carry_on and not begun), port, models, control)
         code = _prepare_and_perform(resolved, signals, how)
     raise typer.Exit(code)
 
 
 @dataclass(frozen=True)
 class Start:
-    """How a job is to be started, its HTTP port and its models' folder, if any."""
+    """How a job is to be started.
+
+    Attributes
+    ----------
+    resume, overwrite : as the command's options
+    http : its port, if any
+    models : folder of the models it starts from, if any
+    control : where what network.control holds ended when the command began
+    """
 
     resume: bool
     overwrite: bool
     http: Http
     models: Path | None = None
+    control: Position | None = None
 
 
 def _prepare_and_perform(job: Job, signals: Signals, how: Start) -> int:
@@ -146,8 +161,9 @@ def _prepare_and_perform(job: Job, signals: Signals, how: Start) -> int:
 
     run_dir, console = RunDirectory.of(job), Console()
     resume, overwrite = how.resume, how.overwrite
+    former = run_dir if resume else None
     run_dir.check(job, resume=resume, overwrite=overwrite)
-    positions = settle(job, run_dir if resume else None)
+    positions = settle(job, former)
     source = check_source(job, positions)
     starts = None if resume or how.models is None else find_models(job, source, how.models)
     if signals.count:
@@ -161,7 +177,7 @@ def _prepare_and_perform(job: Job, signals: Signals, how: Start) -> int:
             tell_end(job, run_dir, Outcome(0), console, ())
             tell_report(job, run_dir, console)
         return 0
-    networks = settle_networks(job, run_dir if resume else None, source.partitions, complain)
+    networks = settle_networks(job, former, source.partitions, complain, how.control)
     staged = None if starts is None else starts.stage(run_dir)
     prepare_recovery(job, resume=resume, overwrite=overwrite)
     if resume:
@@ -205,13 +221,18 @@ def _performed(
     outcome = _watched(job, run_dir, console, signals, http, partitions, logs)
     if run_dir.reached_end() and not outcome.code:
         outcome = Outcome(0)  # a signal that came after the last round stopped nothing
-    write_summary(
-        job,
-        run_dir,
-        seconds=time.monotonic() - begin,
-        signalled=outcome.signalled,
-        failed=bool(outcome.code) and not outcome.signalled,
-    )
+    try:
+        write_summary(
+            job,
+            run_dir,
+            seconds=time.monotonic() - begin,
+            signalled=outcome.signalled,
+            failed=bool(outcome.code) and not outcome.signalled,
+        )
+    except OSError as error:
+        why = f"{run_dir.summary} cannot be written: {error.strerror}"
+        log.error(why)
+        outcome = outcome if outcome.code else Outcome(STOPPED, why, outcome.signalled)
     return _close(job, run_dir, outcome, console, logs.begun)
 
 
@@ -272,7 +293,7 @@ def _close(
     if job.output.report and run_dir.scores.exists():
         try:
             write_page([run_dir.path], run_dir.report)
-        except ConfigurationError as error:
+        except (ConfigurationError, OSError) as error:
             complain(f"no report: {error}")
     tell_report(job, run_dir, console)
     return outcome.code

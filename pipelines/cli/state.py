@@ -80,7 +80,10 @@ def _pruned(snapshots: "Snapshots") -> int:
     from pipelines.lock import folder_lock
 
     with folder_lock("recovery.dir", snapshots.folder, "anabranch state --prune"):
-        return snapshots.prune()
+        try:
+            return snapshots.prune()
+        except sqlite3.Error as error:
+            raise _damaged(snapshots, error) from None
 
 
 def _summary(snapshots: "Snapshots", run: "RunDirectory | None") -> "Summary":
@@ -89,8 +92,12 @@ def _summary(snapshots: "Snapshots", run: "RunDirectory | None") -> "Summary":
     try:
         return summarise(snapshots, complete=run is not None and run.is_complete())
     except sqlite3.Error as error:
-        faults = "; ".join(snapshots.faults()) or str(error)
-        raise ConfigurationError(f"{snapshots.folder} cannot be read: {faults}") from None
+        raise _damaged(snapshots, error) from None
+
+
+def _damaged(snapshots: "Snapshots", error: sqlite3.Error) -> ConfigurationError:
+    faults = "; ".join(snapshots.faults()) or str(error)
+    return ConfigurationError(f"{snapshots.folder} cannot be read: {faults}")
 
 
 def _export(summary: "Summary", folder: Path, run: "RunDirectory | None") -> "Sequence[Exported]":

@@ -9,14 +9,18 @@ from pipelines.tail import Tail
 
 __all__ = ["Follower"]
 
+_SCORES, _LETTERS = 1 << 20, 1 << 25
+"""Bytes of scores read at the first look, and of dead letters at each."""
+
 
 class Follower:
     """Puts a run's status together while it lasts; without a file of dead letters, by counts."""
 
     def __init__(self, run_dir: RunDirectory, dead_letters: Path | None) -> None:
         self._run_dir = run_dir
-        self._scores = Tail(run_dir.scores)
-        self._dead = None if dead_letters is None else Tail(dead_letters)
+        # Those of a job that is taken up again may be gigabytes.
+        self._scores = Tail(run_dir.scores, newest=_SCORES)
+        self._dead = None if dead_letters is None else Tail(dead_letters, most=_LETTERS)
         self._seen: dict[str, Any] = {"dead": 0}
 
     def status(self) -> dict[str, Any] | None:

@@ -36,7 +36,7 @@ def _tell(verdict: Verdict) -> None:
 def _details(status: dict[str, Any]) -> dict[str, Any]:
     """Give what a process tells of itself, and how many records are left in its partitions."""
     lags = [part["lag"] or 0 for part in status.get("partitions", {}).values()]
-    age = time.time() - status["time"]
+    age = time.monotonic() - status["clock"]
     return {key: status.get(key) for key in _DETAILS} | {"lag": sum(lags), "age": round(age, 1)}
 
 
@@ -69,7 +69,7 @@ class Watcher:
             return
         self._next = time.monotonic() + _EVERY
         statuses = self.tell_notices()
-        self._verdict = self._health.judge(statuses, time.time(), self._edges())
+        self._verdict = self._health.judge(statuses, time.monotonic(), self._edges())
         self._tell_details(statuses)
         gist = self._verdict.state, *map(_gist, self._verdict.reasons)
         if statuses and gist != self._said:
@@ -106,7 +106,7 @@ class Watcher:
 
     def lost(self, reason: str, *, planned: bool = False) -> None:
         """Take note that all processes are started again, and why; to be called before they are."""
-        self._health.lost(reason, time.time(), planned=planned)
+        self._health.lost(reason, time.monotonic(), planned=planned)
         self._next = 0.0
         self.update()
 
@@ -132,7 +132,12 @@ class Watcher:
         pages = LivePages(self._job, live, f"{time.time_ns():x}")
         with serve(listening, collector, lambda: self._verdict, pages):
             self._say(f"live page: {url(listening)} (also /health and /metrics)")
-            self._look = live.update
+
+            def look(statuses: list[dict[str, Any]], verdict: Verdict) -> None:
+                files.count()
+                live.update(statuses, verdict)
+
+            self._look = look
             try:
                 yield
             finally:

@@ -38,5 +38,8 @@ class Parallel(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 1
     restarts: Annotated[
         Whole,
-        Meta(description="Times the processes are restarted from recovery after a crash."),
+        Meta(
+            description="Times in a row the processes are restarted from recovery after a crash: "
+            "after 1 s, 10 s, then a minute each; an hour without one, and they are counted anew."
+        ),
     ] = 3

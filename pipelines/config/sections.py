@@ -80,7 +80,10 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
     edges: Annotated[
         str | None,
-        Meta(description="File with two node names a line, separated by blanks or a comma."),
+        Meta(
+            description="File with two node names a line, separated by blanks or a comma; # begins "
+            "a comment where a line begins, or after a blank."
+        ),
     ] = None
     weights: Annotated[
         Literal["metropolis-hastings", "metropolis", "laplacian"],

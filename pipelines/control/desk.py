@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from anabranch.errors import ConfigurationError
 from anabranch.network import Weights, combination_weights
 from pipelines.config import Job
+from pipelines.config.learner import learner_class
 from pipelines.control.changes import Change, read_change
 from pipelines.control.lines import Line, Lines, Position, open_lines
 from pipelines.networks import Networks, Place, networks_of
@@ -21,6 +22,8 @@ from pipelines.supervise import Interlude
 __all__ = ["Desk", "attended"]
 
 _EVERY = 0.5
+_AGAIN = 10.0
+"""Seconds after which changes are made that could not be written down."""
 
 
 @contextmanager
@@ -97,7 +100,7 @@ class Desk:
         self._at = Position() if place is None else Position(place.at, place.checksum)
         self._pending: list[Change] = []
         self._wanted = self._networks.newest
-        self._next = 0.0
+        self._next = self._again = 0.0
 
     def due(self) -> bool:
         """Look for new changes if it is time, and tell whether one waits to be made."""
@@ -105,7 +108,7 @@ class Desk:
             self._next = time.monotonic() + _EVERY
             for line in self._lines.read(self._at):
                 self._take(line)
-        return bool(self._pending)
+        return bool(self._pending) and time.monotonic() >= self._again
 
     def act(self) -> bool:
         """Make what waits, while no process runs; tell whether the job is to go on for it."""
@@ -117,12 +120,14 @@ class Desk:
         told = difference(self._networks.newest, self._wanted)
         try:
             made = rewired(self._job, self._networks, self._wanted, self._partitions)
+            self._copy_models()
         except ConfigurationError as error:
             self._refuse(str(error))
             return True
-        self._copy_models()
+        if not self._write(made if told else self._networks):
+            self._again = time.monotonic() + _AGAIN
+            return True
         self._pending = []
-        self._write(made if told else self._networks)
         when = f"; from round {made.eras[-1].round:,} on" if told else "it is as it was"
         self._say(f"network: {told}{when}")
         return True
@@ -154,15 +159,31 @@ class Desk:
         self._pending, self._wanted = [], self._networks.newest
         self._write(self._networks)
 
-    def _write(self, networks: Networks) -> None:
+    def _write(self, networks: Networks) -> bool:
+        """Write down how things are; a disk that is full for a while must not end the job."""
         place = Place(str(self._job.network.control), *self._at)
-        self._networks = replace(networks, control=place)
-        write_whole(self._run_dir.networks, self._networks.to_json())
+        placed = replace(networks, control=place)
+        try:
+            write_whole(self._run_dir.networks, placed.to_json())
+        except OSError as error:
+            self._warn(f"{self._run_dir.networks} cannot be written: {error.strerror}")
+            return False
+        self._networks = placed
+        return True
 
     def _copy_models(self) -> None:
         """Leave the models for the nodes that begin with a neighbour's."""
         wanted = [change for change in self._pending if change.copies]
         if not wanted:
+            return
+        from anabranch.warm_start import shares_samples
+
+        if shares_samples(learner_class(self._job.learner.kind)):
+            for change in wanted:
+                self._warn(
+                    f"node {change.node!r} begins without the model of {change.others[0]!r}, "
+                    "which stands for its samples"
+                )
             return
         from pipelines.state.nodes import export_models, node_states
         from pipelines.state.snapshots import Snapshots

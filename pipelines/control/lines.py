@@ -1,6 +1,7 @@
 """Where changes are asked for: new lines of a file, whoever appends them."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, Protocol
 from zlib import crc32
@@ -8,7 +9,7 @@ from zlib import crc32
 from anabranch.errors import ConfigurationError
 from pipelines.config import Job, Target
 
-__all__ = ["FileLines", "Line", "Lines", "Position", "open_lines"]
+__all__ = ["FileLines", "Line", "Lines", "Position", "end_of_lines", "open_lines"]
 
 
 class Position(NamedTuple):
@@ -165,3 +166,12 @@ def open_lines(job: Job, say: Callable[[str], None]) -> Lines | None:
     from pipelines.positions import settings_of
 
     return TopicLines(settings_of(job.kafka, "kafka"), target.name, say)
+
+
+def end_of_lines(job: Job) -> Position | None:
+    """Give the position after all that `network.control` holds now; raises as `open_lines`."""
+    lines = open_lines(job, lambda sentence: None)
+    if lines is None:
+        return None
+    with closing(lines):
+        return lines.end()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from anabranch.errors import ConfigurationError
+from anabranch.errors import AnabranchError, ConfigurationError
 from connectors.kafka import KafkaSettings, Record, TopicSpec, ensure_topics, resolve_ranges
 from connectors.kafka.producer import TopicProducer
 from connectors.kafka.reader import Reader
@@ -33,6 +33,7 @@ class TopicLines:
     def __init__(self, settings: KafkaSettings, topic: str, say: Callable[[str], None]) -> None:
         self._settings, self._topic, self._say = settings, topic, say
         self._reader: Reader | None = None
+        self._anew = False
         ensure_topics(settings, {topic: TopicSpec(partitions=1)})
         if len(self._ends()) > 1:
             raise ConfigurationError(
@@ -49,21 +50,39 @@ class TopicLines:
         return Position(self._ends()[0])
 
     def read(self, position: Position) -> list[Line]:
-        """Give some of the records from an offset on, or that follow those given last."""
+        """Give some of the records from an offset on, or that follow those given last.
+
+        Of a topic that was made anew, from its beginning.
+        """
+        at = 0 if self._anew else position.at
         if self._reader is None:
             self._reader = Reader(self._settings, on_expired="earliest", say=self._say)
-            self._reader.add(self._topic, 0, position.at)
+            self._reader.add(self._topic, 0, at)
         try:
             records = self._reader.take(f"{self._topic}:0", _MOST)
         except SourceError as error:
-            self._say(f"network.control: {error}; opened again")
             self.close()
+            self._open_again(position, error)
             return []
+        self._anew = self._anew and not records
         return [
             Line(record.value or b"", f"offset {record.offset} of topic {self._topic}",
                  Position(record.offset + 1))
-            for record in records if record.offset >= position.at
+            for record in records if record.offset >= at
         ]  # fmt: skip
+
+    def _open_again(self, position: Position, error: SourceError) -> None:
+        try:
+            self._anew = self._ends()[0] < position.at
+        except AnabranchError:  # the brokers are away
+            self._anew = False
+        if self._anew:
+            self._say(
+                f"network.control: topic {self._topic} no longer has the {position.at:,} records "
+                "that were read; it is read from its beginning"
+            )
+        else:
+            self._say(f"network.control: {error}; opened again")
 
     def append(self, text: bytes) -> None:
         """Add a record, acknowledged on return.

@@ -44,7 +44,8 @@ class LivePages:
         if path == _EVENTS:
             return self._events(OVERVIEW)
         if path.startswith(f"{_EVENTS}{_NODE}"):
-            return self._events(unquote(path.removeprefix(f"{_EVENTS}{_NODE}")))
+            node = unquote(path.removeprefix(f"{_EVENTS}{_NODE}"))
+            return self._events(node) if node in self._live.nodes else None
         if path.startswith(_STATIC) and (file := find(path.removeprefix(_STATIC))):
             return Answer(200, file.kind, file.body, file.packed, lasting=True)
         return None
@@ -83,9 +84,7 @@ class LivePages:
         )
         return Answer(200, _HTML, html.encode())
 
-    def _events(self, page: str) -> Answer | None:
-        if page != OVERVIEW and page not in self._live.nodes:
-            return None
+    def _events(self, page: str) -> Answer:
         return Answer(200, "text/event-stream; charset=utf-8", stream=self._stream(page))
 
     def _stream(self, page: str) -> Generator[bytes, None, None]:

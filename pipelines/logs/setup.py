@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from typing_extensions import override
@@ -11,6 +11,7 @@ from typing_extensions import override
 from pipelines.config.logs import PARTS, Logs
 from pipelines.logs.lines import make_formatter
 from pipelines.logs.repeats import Repeats
+from pipelines.logs.strays import strays_logged
 
 __all__ = ["logged", "write_to_stderr"]
 
@@ -44,7 +45,8 @@ def logged(logs: Logs, write: Callable[[str], None], **fields: Any) -> Iterator[
     _ROOT.addHandler(handler)
     _set_levels(logs)
     try:
-        yield
+        with strays_logged():
+            yield
     finally:
         repeats.close()
         _ROOT.removeHandler(handler)
@@ -59,6 +61,10 @@ def _set_levels(logs: Logs | None) -> None:
 
 
 def write_to_stderr(line: str) -> None:
-    """Write a line at once and whole: the process may be killed at any time."""
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
+    """Write a line at once and whole: the process may be killed at any time.
+
+    A line that cannot be written, since the disk is full, is lost and stops nothing.
+    """
+    with suppress(OSError):
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()

@@ -41,6 +41,13 @@ class Counts:
                     self._before[key] = self._before.get(key, 0.0) + value
             self._newest[process] = started, dict(_counted(status))
 
+    def still(self) -> "Counts":
+        """Give a copy that stays as it is while more is taken."""
+        copy = Counts()
+        copy._before = dict(self._before)
+        copy._newest = dict(self._newest)
+        return copy
+
     def of(self, name: str) -> dict[str, float]:
         """Give the sums of a count, by label."""
         sums: dict[str, float] = {}

@@ -62,6 +62,11 @@ class JobFiles:
         self._lock = Lock()
         self._snapshot: tuple[float, tuple[float, int] | None] = (0.0, None)
 
+    def count(self) -> None:
+        """Take the processes' counts, lest a restart between two scrapes lose what came before."""
+        with self._lock:
+            self._counts.take(self._run_dir.read_statuses())
+
     def read(self) -> Seen:
         """Read all there is; scrapes at one time wait for each other."""
         with self._lock:
@@ -76,7 +81,7 @@ class JobFiles:
                 state=self._state(),
                 nows=[now for now in found if now is not None],
                 scores=self._scores.read(),
-                counts=self._counts.of,
+                counts=self._counts.still().of,
                 snapshot=self._measured(),
             )
 

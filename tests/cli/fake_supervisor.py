@@ -15,7 +15,7 @@ def main() -> None:
         log=lambda process: job.with_name(f"log-{process}"),
         module="tests.cli.fake_worker",
         grace=0.5,
-        pause=0.05,
+        pauses=[0.05],
         say=lambda text: print(text, flush=True),
     )
     print(outcome.reason)

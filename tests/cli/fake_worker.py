@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from pipelines.stopping import tell_supervisor
 from pipelines.supervise import exit_with_parent
 
 
@@ -30,7 +31,12 @@ def act(what: str) -> None:
         sys.exit(int(number))
     elif verb == "drain":
         stopped: list[int] = []
-        signal.signal(signal.SIGTERM, lambda *_: stopped.append(1))
+
+        def heard(*_: object) -> None:
+            stopped.append(1)
+            tell_supervisor()
+
+        signal.signal(signal.SIGTERM, heard)
         print("ready", flush=True)
         while not stopped:
             time.sleep(0.01)

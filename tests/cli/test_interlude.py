@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.supervise import Interlude, Outcome, Signals, supervise
+from pipelines.stopping import Signals
+from pipelines.supervise import Interlude, Outcome, supervise
 from tests.cli.test_supervise import Script, ready, starts, write_script
 from tests.conftest import ROOT
 
@@ -36,7 +37,7 @@ def run(
         module="tests.cli.fake_worker",
         say=once.said.append,
         grace=0.5,
-        pause=0.01,
+        pauses=[0.01],
         signals=signals,
         interlude=Interlude(once.due, once.act),
     )

@@ -1,5 +1,6 @@
 """One `anabranch run` at a time in a run directory and in a folder of snapshots."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -72,6 +73,35 @@ def test_the_command_is_refused_however_it_begins(held: Job, how: tuple[str, ...
     assert result.exit_code == 2
     assert f"(process {os.getpid()}) uses" in result.output
     assert [path.name for path in Path(held.job.run_dir).iterdir()] == [LOCK]
+
+
+def test_a_folder_that_cannot_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        pytest.raises(ConfigurationError, match="which cannot be written: File name too long"),
+        folder_lock("job.run_dir", tmp_path / ("r" * 300)),
+    ):
+        pass
+
+    def full(file: int, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with (
+        pytest.raises(ConfigurationError, match="which cannot be written: No space left on device"),
+        folder_lock("job.run_dir", tmp_path / "r"),
+    ):
+        pass
+    assert not (tmp_path / "r").exists()
+
+
+def test_damaged_snapshots_are_not_pruned(job: Job) -> None:
+    prepare_recovery(job)
+    (Path(str(job.recovery.dir)) / "part-1.sqlite3").write_bytes(b"garbage" * 1000)
+    result = CliRunner().invoke(app, ["state", str(job.recovery.dir), "--prune"])
+    assert result.exit_code == 2
+    assert "cannot be read: part-1.sqlite3 is damaged" in result.output
 
 
 def test_snapshots_in_use_are_not_pruned(held: Job) -> None:

@@ -40,7 +40,7 @@ def write_run(folder: Path) -> None:
     run.scores.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
     for process in (0, 1):
         status = {"process": process, "samples": 1000, "rows_total": 4000, "rate": 50.0}
-        status |= {"time": time.time()}
+        status |= {"clock": time.monotonic()}
         run.status_of(process).write_text(json.dumps(status), encoding="utf-8")
     letters = [{"reason": "malformed"}, {"reason": "not_finite"}, {"reason": "malformed"}]
     dead = "".join(json.dumps(letter) + "\n" for letter in letters)
@@ -71,6 +71,19 @@ def test_status_is_put_together_from_all_processes(tmp_path: Path) -> None:
     assert (status["round"], status["score"], status["dead"]) == (99, {"MAE": 0.25}, 3)
     again = follower.status()
     assert again == status
+
+
+def test_of_what_months_have_left_a_bounded_part_is_read_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path)
+    letters = tmp_path / "dead_letters.jsonl"
+    monkeypatch.setattr("pipelines.cli.tail._LETTERS", letters.stat().st_size // 2)
+    monkeypatch.setattr("pipelines.cli.tail._SCORES", 5)
+    follower = Follower(RunDirectory(tmp_path), letters)
+    found = [follower.status() for _ in range(4)]
+    assert [status and status["dead"] for status in found] == [1, 2, 3, 3]
+    assert "score" not in (found[-1] or {})
 
 
 def test_lines_elsewhere_and_a_bar_on_a_terminal(tmp_path: Path) -> None:

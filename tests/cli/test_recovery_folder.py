@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from anabranch.errors import ConfigurationError
-from pipelines.cli.recovery import PARTITIONS, prepare_recovery
+from pipelines.cli.recovery import PARTITIONS, check_no_snapshots, prepare_recovery
 from pipelines.config import Job, Recovery, default_job
 
 
@@ -57,3 +57,18 @@ def test_a_folder_that_the_engine_would_refuse_is_told_in_a_sentence(
     told = r"go on from epoch 1, but part-0\.sqlite3, part-1\.sqlite3 hold none before epoch 812"
     with pytest.raises(ConfigurationError, match=told):
         prepare_recovery(job, resume=True)
+
+
+def test_a_run_that_has_lost_its_directory_is_not_begun_anew_over_its_snapshots(job: Job) -> None:
+    check_no_snapshots(replace(job, recovery=Recovery()))
+    check_no_snapshots(job)
+    prepare_recovery(job)
+    check_no_snapshots(job)  # of a start that was cut short
+    first = Path(str(job.recovery.dir)) / "part-0.sqlite3"
+    with closing(sqlite3.connect(first)) as database, database:
+        database.execute("INSERT INTO exs (ex_num, worker_count, resume_epoch) VALUES (0, 1, 1)")
+    with pytest.raises(ConfigurationError, match="holds no run to --continue; put that folder"):
+        check_no_snapshots(job)
+    first.write_bytes(b"garbage" * 200)
+    with pytest.raises(ConfigurationError, match="holds a run's snapshots"):
+        check_no_snapshots(job)

@@ -1,5 +1,6 @@
 """Logs of a resumed job: what its processes printed before stays, and is not told again."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from pipelines.cli.closing import print_failure
 from pipelines.cli.worker_logs import WorkerLogs
 from pipelines.config import default_job
+from pipelines.files import open_to_append
 from pipelines.run_dir import RunDirectory
 from pipelines.supervise import BAD_INPUT, Outcome, supervise
 from tests.conftest import ROOT
@@ -26,6 +28,20 @@ def test_a_log_is_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     log.write_text(FORMER, encoding="utf-8")
     supervise(job, log=RunDirectory(tmp_path).log, module="tests.cli.fake_worker")
     assert log.read_text(encoding="utf-8") == f"{FORMER}\nleaving 0\n"
+
+
+def test_a_log_on_a_full_disk_is_opened_all_the_same(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(FORMER, encoding="utf-8")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (log.stat().st_size, before[1]))
+    try:
+        open_to_append(log).close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert log.read_text(encoding="utf-8") == FORMER
+    open_to_append(log).close()
+    assert log.read_text(encoding="utf-8") == f"{FORMER}\n"
 
 
 def test_what_was_told_before_is_not_told_again(

@@ -54,6 +54,17 @@ def test_overwrite_deletes_what_a_run_left_and_nothing_else(tmp_path: Path) -> N
     assert mine.exists()
 
 
+@pytest.mark.parametrize("key", ["dead_letters", "predictions", "alarms"])
+def test_an_output_that_cannot_be_written_is_named(tmp_path: Path, key: str) -> None:
+    run, job = RunDirectory(tmp_path / "run"), make_job(tmp_path / "run")
+    run.prepare(job)
+    run.scores.write_text("{}", encoding="utf-8")
+    wrong = replace(job, output=replace(job.output, **{key: str(tmp_path)}))
+    with pytest.raises(ConfigurationError, match=rf'output\.{key} is ".*", which cannot be writ'):
+        run.prepare(wrong, overwrite=True)
+    assert run.scores.exists()
+
+
 def test_a_folder_without_a_run_may_be_used(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("", encoding="utf-8")
     RunDirectory(tmp_path).prepare(make_job(tmp_path))
@@ -122,3 +133,23 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         RunDirectory(blocked / "run").prepare(make_job(blocked / "run"))
     with pytest.raises(ConfigurationError, match="holds no run"):
         RunDirectory(tmp_path / "none").read_job()
+
+
+def test_a_job_that_goes_on_is_seen_by_its_newest_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = RunDirectory(tmp_path)
+
+    def row(learner: str, final: bool) -> str:
+        return json.dumps({"node": None, "learner": learner, "final": final}) + "\n"
+
+    assert not run.reached_end()
+    monkeypatch.setattr("pipelines.run_dir._NEWEST", 3 * len(row("pooled", False)) // 2)
+    for rows, ended in [
+        ([("pooled", False), ("local", True)], False),  # the first is beyond the newest bytes
+        ([("pooled", True), ("local", True)], True),
+        ([("pooled", True), ("local", False)], False),
+        ([("pooled", False), ("pooled", True)], True),
+    ]:
+        run.scores.write_text("".join(row(*one) for one in rows))
+        assert run.reached_end() == ended

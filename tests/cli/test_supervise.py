@@ -8,10 +8,16 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from pipelines.supervise import Outcome, Signals, free_ports, supervise
+from pipelines import supervise as supervising
+from pipelines import worker
+from pipelines.stopping import Signals
+from pipelines.supervise import Outcome, free_ports, supervise
 from tests.conftest import ROOT
 
 Script = list[list[str]]
@@ -59,7 +65,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             module="tests.cli.fake_worker",
             say=said.append,
             grace=0.5,
-            pause=0.01,
+            pauses=[0.01],
         )
         return outcome, said
 
@@ -109,7 +115,8 @@ def test_all_are_restarted_when_one_dies(run: Run, tmp_path: Path) -> None:
     outcome, said = run([["sleep 60", "exit 0"], ["kill", "exit 0"]], restarts=2)
     assert outcome == Outcome(0)
     assert said == [
-        "process 1 was killed by SIGKILL; restarting all processes from the last snapshot (1 of 2)"
+        "process 1 was killed by SIGKILL; restarting all processes from the last snapshot in 0 s "
+        "(1 of 2)"
     ]
     assert [len(starts(tmp_path, process)) for process in (0, 1)] == [2, 2]
 
@@ -119,6 +126,52 @@ def test_restarts_end(run: Run, tmp_path: Path) -> None:
     assert outcome == Outcome(1, "process 0 was killed by SIGKILL")
     assert len(said) == 2
     assert len(starts(tmp_path)) == 3
+
+
+def test_restarts_count_no_more_once_the_job_has_lived_long(tmp_path: Path) -> None:
+    said: list[str] = []
+    outcome = supervise(
+        write_script(tmp_path, [["kill", "kill", "kill", "exit 0"]]),
+        restarts=1,
+        log=lambda process: tmp_path / f"log-{process}",
+        module="tests.cli.fake_worker",
+        say=said.append,
+        pauses=[0.01],
+        forget=0.0,
+    )
+    assert (outcome, len(said)) == (Outcome(0), 3)
+
+
+def test_restarts_in_a_row_come_ever_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(supervising, "_rest", lambda wait, plan, signals: waits.append(wait))
+    monkeypatch.setattr(supervising, "_run_once", lambda plan, signals: Outcome(1, "died"))
+    said: list[str] = []
+    outcome = supervise(tmp_path, log=lambda _: tmp_path, restarts=5, say=said.append)
+    assert (outcome, waits) == (Outcome(1, "died"), [1.0, 10.0, 60.0, 60.0, 60.0])
+    assert said[1] == "died; restarting it from the last snapshot in 10 s (2 of 5)"
+
+
+def test_a_signal_ends_the_wait_for_a_restart(tmp_path: Path) -> None:
+    looks: list[str] = []
+
+    def watch() -> None:
+        if looks:
+            assert looks.pop() == "died", "it waits on"
+            looks.append("asked to stop")
+            signal.raise_signal(signal.SIGTERM)
+
+    outcome = supervise(
+        write_script(tmp_path, [["kill"]]),
+        log=lambda process: tmp_path / f"log-{process}",
+        module="tests.cli.fake_worker",
+        restarts=1,
+        pauses=[600.0],
+        lost=lambda reason: looks.append("died"),
+        watch=watch,
+    )
+    assert outcome == Outcome(0, signalled=True)
+    assert (looks, len(starts(tmp_path))) == (["asked to stop"], 1)
 
 
 @pytest.mark.parametrize("code", [2, 3])
@@ -148,6 +201,33 @@ def test_a_signal_is_passed_to_every_process(tmp_path: Path, number: signal.Sign
     supervisor.send_signal(number)
     assert supervisor.wait(20) == 0
     assert [len(starts(tmp_path, process)) for process in (0, 1)] == [1, 1]
+
+
+def test_a_signal_to_one_process_alone_stops_all(tmp_path: Path) -> None:
+    supervisor = start_supervisor(tmp_path, [["drain"], ["drain"], ["drain"]], restarts=3)
+    wait_for(lambda: ready(tmp_path, 3))
+    pid = starts(tmp_path, 1)[0]["pid"]
+    assert isinstance(pid, int)
+    os.kill(pid, signal.SIGTERM)
+    output, _ = supervisor.communicate(timeout=20)
+    assert (supervisor.returncode, output.splitlines()) == (
+        0, ["a process was told to stop: all stop after the ticks already read", ""]
+    )  # fmt: skip
+    assert [len(starts(tmp_path, process)) for process in range(3)] == [1, 1, 1]
+
+
+def test_a_signal_to_the_only_process_is_told_as_one(tmp_path: Path) -> None:
+    def stop() -> None:
+        if ready(tmp_path, 1):
+            os.kill(cast(int, starts(tmp_path)[0]["pid"]), signal.SIGTERM)
+
+    outcome = supervise(
+        write_script(tmp_path, [["drain"]]),
+        log=lambda process: tmp_path / f"log-{process}",
+        module="tests.cli.fake_worker",
+        watch=stop,
+    )
+    assert outcome == Outcome(0, signalled=True)
 
 
 def test_a_failure_while_stopping_is_told(tmp_path: Path) -> None:
@@ -219,3 +299,25 @@ def test_a_process_killed_from_outside_brings_all_back(tmp_path: Path) -> None:
 def test_ports_are_free_and_different() -> None:
     ports = free_ports(8)
     assert len(set(ports)) == 8
+
+
+@pytest.mark.parametrize(("supervised", "left"), [("1", []), ("0", [130])])
+def test_a_worker_leaves_a_second_signal_to_its_supervisor(
+    monkeypatch: pytest.MonkeyPatch, supervised: str, left: list[int]
+) -> None:
+    """Service managers signal every process of a service, and the supervisor passes it on."""
+    monkeypatch.setenv("ANABRANCH_SUPERVISED", supervised)
+    codes: list[int] = []
+    monkeypatch.setattr(os, "_exit", codes.append)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    hub, gauges = SimpleNamespace(drain=Event()), SimpleNamespace(hurry=lambda: None)
+    try:
+        worker._drain_on_signals(cast(Any, SimpleNamespace(hub=hub, gauges=gauges)))
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert hub.drain.is_set()
+        assert codes == []
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert codes == left
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,16 +1,20 @@
 """Changes taken up while a job runs, and networks settled when one is resumed."""
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from anabranch.errors import ConfigurationError
 from pipelines import rewiring
+from pipelines.cli import run as run_command
 from pipelines.cli.app import app
 from pipelines.cli.recovery import prepare_recovery
 from pipelines.config import Job, load_job
+from pipelines.control import desk as desks
 from pipelines.control.desk import Desk
 from pipelines.control.lines import FileLines
 from pipelines.networks import Networks, networks_of, read_networks
@@ -155,6 +159,84 @@ def test_names_that_cannot_join(tmp_path: Path, lines: list[str | None], told: s
             ask(tmp_path, line)
     assert not one.due()
     assert told in said[-1]
+
+
+def elastic(folder: Path, *more: str) -> list[str]:
+    (folder / "x.csv").write_text("a,y\n1,2\n", encoding="utf-8")
+    source = ["source.kind=csv", "source.rows=", f'source.paths=["{folder / "x.csv"}"]']
+    return [*source, "learner.kind=elastic-net", "evaluation.companions=[]", *more]
+
+
+@pytest.mark.parametrize(
+    ("shape", "graph", "line", "told"),
+    [
+        ("graph", "ring", '{"leave": "n00"}', "node 'n00' is the hub, by which all others go, and"),
+        ("server", "star", '{"link": ["n01", "n02"]}', "no star around 'n00': "),
+        ("server", "star", '{"join": "x", "neighbours": ["n01"]}', "no star around 'n00': "),
+    ],
+)
+def test_an_elastic_net_keeps_its_hub_and_a_server_its_star(
+    tmp_path: Path, shape: str, graph: str, line: str, told: str
+) -> None:
+    more = [f"learner.shape={shape}", f"network.graph={graph}"]
+    job, run = prepared(tmp_path, *elastic(tmp_path, *more))
+    said: list[str] = []
+    ask(tmp_path, line, '{"leave": "n03"}')
+    one = desk(job, run, said)
+    assert one.due()
+    assert f"no change is made: {told}" in said[0]
+    assert one.act()
+    assert steps(run)[1][:2] == (40, 3)
+
+
+def test_who_joins_an_elastic_net_begins_without_the_samples_of_another(tmp_path: Path) -> None:
+    job, run = prepared(tmp_path, *elastic(tmp_path, "learner.shape=graph"))
+    said: list[str] = []
+    ask(tmp_path, '{"join": "x", "neighbours": ["n01", "n02"], "from": "neighbour"}')
+    one = desk(job, run, said)
+    assert one.due()
+    assert one.act()
+    assert "node 'x' begins without the model of 'n01', which stands for its samples" in said
+    assert steps(run) == [(0, 4, 4), (40, 5, 6)]
+
+
+def test_a_change_whose_models_cannot_be_left_is_refused_and_the_job_goes_on(
+    tmp_path: Path,
+) -> None:
+    job, run = prepared(tmp_path)
+    prepare_recovery(job)
+    run.start.write_text("in the way", encoding="utf-8")
+    said: list[str] = []
+    ask(tmp_path, '{"join": "x", "neighbours": ["n01", "n02"], "from": "neighbour"}')
+    one = desk(job, run, said)
+    assert one.due()
+    assert one.act()
+    assert said[-1].endswith(f"{run.start} cannot be written: File exists")
+    assert steps(run) == [(0, 4, 4)]
+
+
+def test_what_is_asked_for_while_a_new_job_begins_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(tmp_path, '{"leave": "n01"}')  # for whoever ran before
+    own = [f"job.run_dir={tmp_path / 'run'}", f"recovery.dir={tmp_path / 'state'}"]
+    own += [f"network.control={tmp_path / 'c.jsonl'}", "network.nodes=4", "source.rows=100"]
+    check = run_command.check_source
+
+    def slow(*args: Any) -> Any:
+        ask(tmp_path, JOIN)
+        return check(*args)
+
+    monkeypatch.setattr(run_command, "check_source", slow)
+    monkeypatch.setattr(run_command, "perform", lambda *args: 0)
+    settings = [word for key in own for word in ("--set", key)]
+    assert CliRunner().invoke(app, ["run", "--source", "nonlinear", *settings]).exit_code == 0
+    job, said = resolve(tmp_path), []
+    one = desk(job, RunDirectory.of(job), said)
+    assert one.due()
+    assert said == [
+        f"line 2 of {tmp_path / 'c.jsonl'}: n20 joins n00 and n02; made between two rounds"
+    ]
 
 
 def test_a_resumed_job_keeps_its_networks_unless_its_file_states_another(tmp_path: Path) -> None:
@@ -314,3 +396,26 @@ def test_bad_lines_are_told_once_and_never_fatal(tmp_path: Path) -> None:
     assert one.act()
     assert [line.count("no change is made: it is no JSON object") for line in said] == [1, 1, 0, 0]
     assert not desk(job, run, said).due()
+
+
+def test_a_full_disk_delays_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job, run = prepared(tmp_path)
+    said: list[str] = []
+    one = desk(job, run, said)
+    write = desks.write_whole
+
+    def full(path: Path, text: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(desks, "write_whole", full)
+    ask(tmp_path, "nonsense", JOIN)
+    assert one.due()
+    assert one.act()  # the job goes on as it was
+    assert said[-1].endswith("networks.json cannot be written: No space left on device")
+    assert steps(run) == [(0, 4, 4)]
+    assert not one.due()  # and is not stopped again at once
+    monkeypatch.setattr(desks, "write_whole", write)
+    monkeypatch.setattr(desks, "_AGAIN", 0.0)
+    assert one.act()
+    assert steps(run) == [(0, 4, 4), (40, 5, 6)]
+    assert not one.due()

@@ -110,6 +110,7 @@ def test_head_is_answered_and_other_methods_are_not(port: int) -> None:
         "/node/n9",
         "/events/node/n9",
         "/events/",
+        "/events/node/",
         "//n0",
         "/job.json",
     ],

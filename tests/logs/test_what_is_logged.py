@@ -103,7 +103,7 @@ def test_what_health_was_judged_by_is_told_once_in_a_while_at_debug(
 ) -> None:
     run_dir = RunDirectory(tmp_path)
     watcher = Watcher(default_job(), run_dir, print)
-    status = {"process": 0, "time": time.time(), "samples": 7, "partitions": {}}
+    status = {"process": 0, "clock": time.monotonic(), "samples": 7, "partitions": {}}
     run_dir.status_of(0).write_text(json.dumps(status))
     watcher.update()
     watcher.lost("it was killed")  # looks again at once

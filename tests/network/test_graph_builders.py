@@ -130,6 +130,11 @@ def test_edge_list_text() -> None:
     assert from_edges(["north pole, south pole"]).nodes == ("north pole", "south pole")
 
 
+@pytest.mark.parametrize("line", ["a/b?c#d x", "a/b?c#d, x", "a/b?c#d x # why", "a/b?c#d,x\t#"])
+def test_a_name_may_hold_what_begins_a_comment_elsewhere(line: str) -> None:
+    assert from_edges(["\ufeff# of #2", "  # x y", line]).edges == (("a/b?c#d", "x"),)
+
+
 def test_edge_list_single_name_is_a_node() -> None:
     assert from_edges(["alone"]).nodes == ("alone",)
     graph = from_edges(["a b", "c"])

@@ -36,11 +36,11 @@ def job(**exchange: Any) -> Job:
     )
 
 
-def status(time: float, **parts: Any) -> Status:
+def status(clock: float, **parts: Any) -> Status:
     """Make up what a process tells; it may lack keys, but has none that processes do not tell."""
     told = Gauges(Hub(0, 1, 1, {})).read().keys() | {"process", "seconds", "started", "rows_total"}
     assert told.issuperset(parts)
-    return {"process": 0, "time": time, "samples": 100, **parts}
+    return {"process": 0, "clock": clock, "samples": 100, **parts}
 
 
 def part(offset: int, lag: int, error: str | None = None) -> Status:
@@ -130,6 +130,30 @@ def test_refused_messages_and_many_dead_letters_are_yellow_until_they_cease() ->
     assert few[-1].state == "green"
 
 
+def test_a_share_of_dead_letters_at_the_limit_does_not_change_health_every_second() -> None:
+    health, totals = Health(job()), {"samples": 0, "dead": 0}
+    parts = (9, 11, 9, 7, 9, 51, 45, 35, 45, 5)  # of a hundred records a second
+    found = []
+    for number, bad in enumerate(parts):
+        for second in range(60):
+            totals = {"samples": totals["samples"] + 100 - bad, "dead": totals["dead"] + bad}
+            now = BEGIN + 60 * number + second
+            verdict = health.judge([{**status(now), **totals}], now)
+        found.append(verdict.state)
+    assert found == [
+        "green", "yellow", "yellow", "green", "green", "red", "red", "yellow", "yellow", "green"
+    ]  # fmt: skip
+
+
+def test_dead_letters_while_what_was_learned_is_learned_again_after_a_crash() -> None:
+    health = Health(job())
+    states = [
+        health.judge([{**status(BEGIN + s), "samples": samples, "dead": dead}], BEGIN + s).state
+        for s, (samples, dead) in enumerate([(100, 5), (80, 25), (60, 35)])
+    ]
+    assert states == ["green", "red", "red"]
+
+
 @pytest.mark.parametrize("reason", ["label_never_came", "no_window", "absent_node", "malformed"])
 def test_letters_of_records_that_were_used_are_no_bad_input(reason: str) -> None:
     verdicts = judged(
@@ -178,7 +202,7 @@ def restarted(health: Health, *, planned: bool = False, **parts: Any) -> list[Ve
     health.lost("process 0 was killed by SIGKILL", BEGIN, planned=planned)
     found = []
     for second in range(15):
-        known = status(BEGIN - 1) if second < 5 else status(BEGIN + second, started=BEGIN + 5)
+        known = status(BEGIN - 1) if second < 5 else status(BEGIN + second, seconds=second - 5)
         found.append(health.judge([{**known, **(parts if second >= 10 else {})}], BEGIN + second))
     return found
 
@@ -195,7 +219,7 @@ def test_a_process_that_died_is_red_until_progress_is_made_again(parts: Status) 
 def test_samples_learned_before_the_loss_are_no_progress() -> None:
     health = Health(job())
     health.lost("process 0 was killed by SIGKILL", BEGIN)
-    before = status(BEGIN - 1, started=BEGIN - 60, learned=100, messages=9)
+    before = status(BEGIN - 1, seconds=59.0, learned=100, messages=9)
     assert health.judge([before], BEGIN + 1).state == "red"
 
 

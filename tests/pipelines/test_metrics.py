@@ -248,6 +248,20 @@ def test_snapshots(tmp_path: Path) -> None:
     assert 0 <= series["anabranch_snapshot_age_seconds",] < 60
 
 
+def test_a_restart_between_two_scrapes_loses_no_count(tmp_path: Path) -> None:
+    job, run_dir = default_job(), RunDirectory(tmp_path)
+    files = JobFiles(job, run_dir, lambda: "green")
+    for started, learned in ((50.0, 5), (60.0, 7), (70.0, 1)):
+        write_statuses(run_dir, [{"process": 0, "started": started, "learned": learned}])
+        files.count()
+    seen = files.read()
+    assert seen.counts("learned") == {"": 13.0}
+    write_statuses(run_dir, [{"process": 0, "started": 70.0, "learned": 4}])
+    files.count()
+    assert seen.counts("learned") == {"": 13.0}  # a scrape is of one moment
+    assert files.read().counts("learned") == {"": 16.0}
+
+
 def test_counters_end_in_total_and_everything_is_explained() -> None:
     families = list(JobCollector(default_job(), Seen).collect())
     registry = CollectorRegistry()

@@ -1,8 +1,9 @@
 """What a process tells of its nodes and edges is what they did and heard."""
 
+import errno
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
@@ -18,6 +19,7 @@ from operators.ears import Ears
 from operators.hub import Hub
 from operators.learn import make_hub
 from operators.synchronous import SynchronousNode
+from pipelines import status
 from pipelines.config import load_job
 from pipelines.gauges import Gauges
 from pipelines.live.records import EdgeNow, Letter, NodeNow, Now, read_now
@@ -187,4 +189,57 @@ def test_both_files_are_written_until_the_end(
     assert status["process"] == 1
     assert status["rounds"] == [3, 3]
     assert status["files"] > 2
+    assert 0.0 < status["clock"] - status["seconds"] <= time.monotonic()
     assert status["started"] <= json.loads(run_dir.status_of(1).read_text())["time"]
+
+
+def test_a_full_disk_is_told_and_survived(
+    writing: tuple[RunDirectory, Event, Thread],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run_dir, _, thread = writing
+    full = [True]
+    write = status.write_whole
+
+    def refuse(path: Path, text: str) -> None:
+        if full[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, text)
+
+    monkeypatch.setattr(status, "write_whole", refuse)
+    await_it(lambda: "No space left on device" in caplog.text)
+    run_dir.status_of(1).unlink(missing_ok=True)
+    full[0] = False
+    await_it(run_dir.status_of(1).exists)
+    assert thread.is_alive()
+
+
+def test_samples_go_on_from_what_was_told_until_the_nodes_are_back() -> None:
+    hub = Hub(0, 1, 1, {})
+    gauges = Gauges(hub, before=700)
+    told = []
+    for restored, rows in ((0, 0), (300, 0), (690, 0), (690, 5)):
+        hub.restored, hub.rows = restored, rows
+        told.append(gauges.read()["samples"])
+    assert told == [700, 700, 700, 695]
+
+
+def test_a_process_begins_with_what_the_one_before_it_told(tmp_path: Path) -> None:
+    run_dir, done, gauges = RunDirectory(tmp_path), Event(), Gauges(Hub(1, 2, 1, {}))
+    done.set()
+    args = (run_dir, 1, gauges, load_job(None, []), done, time.monotonic())
+    write_status(*args)
+    assert run_dir.read_statuses()[0]["samples"] == 0
+    gauges.hub.rows = 40
+    write_status(*args)
+    gauges.hub.rows = 0
+    write_status(*args)
+    assert run_dir.read_statuses()[0]["samples"] == 40
+
+
+def await_it(what: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
