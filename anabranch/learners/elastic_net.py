@@ -62,7 +62,8 @@ class ElasticNet(ElasticNetLearner):
     timeout : int
         Rounds after which it answers whoever has.
     ttl : int
-        Rounds of silence after which the server takes a node out; 0 for never.
+        Rounds of silence after which the server takes a node out; 0 for never. A node that
+        has nothing new to say speaks in half of that time.
     growth : float
         New samples, as a share of a node's, that are worth a round.
     absolute, relative : float

@@ -119,16 +119,29 @@ class StarHub(Part):
         self._give_up({one.sender for one in heard})
         if self.certificate.asked and self.frame is not None:
             self.certificate.conclude(self._said.names, *self.settings.penalty(self.frame))
-        own = self.grown(self._own_rows)
-        if not self._fresh and not own:
+        own, goes_on = self.grown(self._own_rows), self._goes_on()
+        if not self._fresh and not own and not goes_on:
             return
         self._waited += 1
         enough = len(self._fresh) >= ceil(self.settings.quorum * len(weights))
-        if enough or self._waited > self.settings.timeout:
+        if enough or goes_on or self._waited > self.settings.timeout:
             self._answer()
+
+    def _goes_on(self) -> bool:
+        """Tell whether the own step was worth another, where only the server has samples.
+
+        Nodes without any hear alpha, and say nothing that would ask for the next.
+        """
+        half = self.half
+        if half.rho == 0.0 or any(self._column(COUNT).values()):
+            return False
+        return not half.tolerated(max(half.residual, half.moved))
 
     def _hear(self, one: Heard) -> None:
         status, known = one.arrays["status"], one.sender in self._said
+        if status[COUNT] and not known and "mean" not in one.arrays:
+            self._fresh.add(one.sender)  # taken out: the answer has it tell all anew
+            return
         said = self._said.row(one.sender)
         self._silent[one.sender] = 0
         if known and said[-6 + SEQUENCE] == status[SEQUENCE]:

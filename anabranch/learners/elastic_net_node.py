@@ -94,9 +94,14 @@ class StarNode(Part):
         """Tell whether a message is due."""
         if self._waited >= 0:
             return self._waited > PATIENCE
-        if self._sequence == 0 or self._lost or self._moved or self._to:
+        if self._sequence == 0 or self._lost or self._moved or self._to or self._overdue:
             return True
         return self.grown(self._sent_rows)
+
+    @property
+    def _overdue(self) -> bool:
+        """Whether the server would soon take this node's silence for an absence."""
+        return 0 < self.settings.ttl <= 2 * (self._age + self.settings.timeout)
 
     def messages(self) -> Sequence[Message]:
         """Send m to the server, and count on its answer."""
@@ -138,6 +143,8 @@ class StarNode(Part):
         self._waited, self._lost = -1, not answered
         if answered:
             self._surveyed = self._sent_rows
+        elif status[ACK] == 0.0:
+            self._surveyed = 0  # the server has taken this node out
         if self.frame is None or epoch != self.frame.epoch:
             self._lost = True
         else:

@@ -217,6 +217,11 @@ def _check_exchange(job: Job) -> None:
             f"exchange.rounds_per_tick is {rounds}, but a batch job has one tick; set "
             "exchange.rounds instead"
         )
+    if job.exchange.policy == "event" and job.learner.kind.startswith("elastic-net"):
+        _fail(
+            'exchange.policy is "event", but an elastic net\'s nodes speak only when that pays '
+            '(learner.relative), and must be heard then; it must be "every"'
+        )
 
 
 def _check_durations(job: Job) -> None:

@@ -102,6 +102,10 @@ CROSS: list[tuple[dict[str, Any], str]] = [
     ({"learner.cache": 1.5}, "learner.cache is 1.5; it must be a whole number"),
     ({"learner.alpha": 2.0}, "alpha"),
     ({"learner.kernel": "cubic"}, "kernel"),
+    (
+        {"learner.kind": "elastic-net", "exchange.policy": "event"},
+        'exchange.policy is "event", but an elastic net',
+    ),
     ({"exchange.stale_after": "0s"}, 'exchange.stale_after is "0s"; it must be longer than 0s'),
     ({"evaluation.companions": ["local", "local"]}, "it must name each companion once"),
     ({"output.predictions": "d", "output.dead_letters": "./d"}, "must be a place of its own"),

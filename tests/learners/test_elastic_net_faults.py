@@ -108,11 +108,33 @@ def test_after_a_node_is_gone_the_others_have_their_own_optimum(way: str) -> Non
         net.learners[gone].leave()
         net.rounds(200)
     else:
-        # Others must speak too, to be seen: samples that change nothing are samples.
-        for _ in range(20):
-            net.learn(dict.fromkeys(net.nodes[1:], (X[20:20], y[20:20])))
-            net.rounds(10, gone=[gone])
+        net.rounds(200, gone=[gone])
     assert net.gap(X[20:], y[20:], U, U, names=net.nodes[1:]) < 1e-12
+
+
+def test_a_node_that_was_taken_out_brings_its_samples_back() -> None:
+    X, y = map(scores_of, boyd(2, 200))
+    net = Net.star(10, 9, scaling="none", u1=U, u2=U, ttl=20)
+    net.deal(X, y)
+    net.rounds(60)
+    net.rounds(60, gone=net.nodes[:1])
+    assert net.gap(X[20:], y[20:], U, U, names=net.nodes[1:]) < 1e-6
+    net.rounds(200)
+    assert net.gap(X, y, U, U) < 1e-12
+    for _ in range(50):  # all is said, and yet nobody is taken for absent
+        net.round()
+        hub = net.learners["hub"].part.export()
+        assert hub["surveyed"] == hub["names"] == net.nodes
+
+
+def test_a_server_that_alone_has_samples_goes_on_to_the_optimum() -> None:
+    X, y = map(scores_of, boyd(4, 100))
+    options = {"u1": U, "u2": U, "absolute": 0.0, "relative": 1e-9}
+    net = Net.star(3, 9, kind="elastic-net", scaling="none", **options)
+    net.learners["hub"].learn(X, y)
+    net.rounds(300)
+    assert net.gap(X, y, U, U) < 1e-12
+    assert not net.learners["hub"].acts(0)
 
 
 def test_a_node_that_joins_brings_its_samples() -> None:
