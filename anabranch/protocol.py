@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Array",
     "Arrays",
+    "Joining",
     "Labelled",
     "Learner",
     "Margins",
@@ -232,4 +233,13 @@ class Rewired(Protocol):
 
     def meet(self, neighbours: Collection[NodeId]) -> None:
         """Take up these neighbours and no others; told at each change, again changes nothing."""
+        ...
+
+
+@runtime_checkable
+class Joining(Protocol):
+    """What a learner that `rewires` may do besides: hear that others were there before it."""
+
+    def join(self, neighbours: Collection[NodeId]) -> None:
+        """Take up these neighbours; told once, in place of the first `meet`."""
         ...

@@ -11,9 +11,9 @@ from anabranch.evaluation import scores, tally_for
 from anabranch.exchange import Policy, Speaker, check_rounds_per_tick, wire_size
 from anabranch.label_rows import admitted, columns_of
 from anabranch.network import Eras, Weights
-from anabranch.protocol import Array, Learner, Message, NodeId, Rewired
+from anabranch.protocol import Array, Joining, Learner, Message, NodeId, Rewired
 
-__all__ = ["Rows", "Simulation", "Tick", "address", "meet", "simulate"]
+__all__ = ["Rows", "Simulation", "Tick", "address", "join", "meet", "simulate"]
 
 Rows = tuple[Array, Array] | tuple[Array, Array, tuple[str, ...]]
 """X (n, d) and y (n,); with sets of labels y (n, q), in the columns the learners began with, or
@@ -146,7 +146,8 @@ def simulate(
         if round == 0 or round in present.starts:
             present.enter(round)
             for node, around in present.neighbours.items():
-                meet(learners[node], around)
+                joins = round == eras.first_round(node) and eras.joins(node)
+                (join if joins else meet)(learners[node], around)
         for node in sorted(tick):
             _learn(run, node, present, known.get(node), tick[node])
         if watch:
@@ -186,6 +187,14 @@ def meet(learner: Learner, neighbours: Collection[NodeId]) -> None:
     """Tell a learner of its neighbours before it speaks, where it wants to know."""
     if isinstance(learner, Rewired):
         learner.meet(neighbours)
+
+
+def join(learner: Learner, neighbours: Collection[NodeId]) -> None:
+    """Tell a learner, where it wants to know, that others were in the network before it."""
+    if isinstance(learner, Joining):
+        learner.join(neighbours)
+    else:
+        meet(learner, neighbours)
 
 
 class _Present:

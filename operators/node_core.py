@@ -9,7 +9,7 @@ from anabranch.errors import MessageError
 from anabranch.exchange import Speaker, wire_size
 from anabranch.label_rows import columns_of
 from anabranch.protocol import Learner, Message, NodeId
-from anabranch.simulate import address, meet
+from anabranch.simulate import address, join, meet
 from anabranch.stream import DeadLetter, Share
 from operators.items import Final, Outgoing, Parcel, Report, Told
 from operators.late_samples import LateSamples
@@ -58,6 +58,8 @@ class NodeCore:
         if state is not None:
             self._restore(state)
             self._meet(round)  # in asynchronous time the network may be a new one
+        elif plan.joins(node):
+            join(self.learner, self.neighbours)
 
     @property
     def learner(self) -> Learner:

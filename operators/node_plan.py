@@ -137,6 +137,10 @@ class NodePlan:
         eras = self._eras_of(node)
         return 0 if eras is None else eras.first_round(node)
 
+    def joins(self, node: NodeId) -> bool:
+        """Tell whether a node comes to a network that has begun."""
+        return self.eras is not None and node not in self.lone and self.eras.joins(node)
+
     def start(self, node: NodeId, round: int) -> int:
         """Give the first round of the network that a node has in a round."""
         eras = self._eras_of(node)

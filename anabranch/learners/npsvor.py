@@ -1,6 +1,6 @@
 """Online NPSVOR: ordinal regression from sparse streams, on a network that exchanges changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -47,6 +47,8 @@ class NPSVOR:
     change whose group is no longer known, after twice the longest delay yet, counts as if all
     nodes had touched its features. In asynchronous time the last changes need a few final rounds.
     A node that starts again from an older state does not hear its own later changes again.
+    Where the network changes, neighbours compare what they know, and tell what the other lacks:
+    changes, or else their whole table, from which also a node that joins begins.
 
     Privacy: the message of one sample names its features and their values, exactly. From one of
     ten, who knows the planes can still tell features of different samples apart (with hashed
@@ -94,6 +96,7 @@ class NPSVOR:
     kind: ClassVar[str] = "npsvor"
     task: ClassVar[Task] = "ordinal"
     sparse: ClassVar[bool] = True
+    rewires: ClassVar[bool] = True
     once: ClassVar[bool] = True
     """A drift that lasts is reacted to once: h divided twice would be divided by 256."""
 
@@ -122,8 +125,6 @@ class NPSVOR:
         self._order = settings.order
         self._table = Table(settings)
         self._node = Node(settings, self._table)
-
-    # Samples
 
     def _rows(self, X: Any) -> SparseRows:
         rows = checked_sparse(X, self.features)
@@ -163,8 +164,7 @@ class NPSVOR:
         Raises
         ------
         SampleError
-            The shape is wrong, a value is not finite, a label is not a rank; nothing has
-            changed then.
+            The shape is wrong, a value is not finite, a label no rank; nothing has changed then.
         """
         rows = self._rows(X)
         self._table.learn(rows, checked_ranks(y, len(rows), self.ranks), _NO_RANKS, _NO_MARGINS)
@@ -230,6 +230,14 @@ class NPSVOR:
         else:
             self._node.be_alone()
 
+    def join(self, neighbours: Collection[NodeId]) -> None:
+        """Take over the model of those who were there before; own samples are told of later."""
+        self._node.join(neighbours)
+
+    def meet(self, neighbours: Collection[NodeId]) -> None:
+        """Take up other neighbours, and compare with them what changes are known."""
+        self._node.meet(neighbours)
+
     @property
     def reactions(self) -> tuple[str, ...]:
         """Larger steps."""
@@ -260,16 +268,10 @@ class NPSVOR:
         """
         return self._node.measures()
 
-    # States
-
     def model(self) -> State:
         """Give what predicts and can go on learning."""
-        return {
-            "schema": SCHEMA,
-            "kind": self.kind,
-            "config": self.settings.as_dict(),
-            **self._table.model(),
-        }
+        config = self.settings.as_dict()
+        return {"schema": SCHEMA, "kind": self.kind, "config": config, **self._table.model()}
 
     def export(self) -> State:
         """Give the whole state."""

@@ -1,12 +1,13 @@
 """The deltas an online NPSVOR node has heard of lately: which are news, and whose group is open."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from anabranch.errors import ModelError
+from anabranch.learners.npsvor_online_base import YOURS
 from anabranch.learners.npsvor_online_settings import NpsvorSettings
-from anabranch.learners.npsvor_online_wire import Delta, Key
+from anabranch.learners.npsvor_online_wire import OWN, Delta, Key
 from anabranch.learners.states import saved_array
 from anabranch.protocol import State, freeze
 
@@ -15,6 +16,7 @@ __all__ = ["Log", "Window"]
 _ROOM = 1 << 20
 """Coordinates of all deltas that are kept; the oldest go first."""
 
+_WIDTH = 64
 _AT_FIRST, _FARTHEST = 32, 64
 """Logical time for which groups are kept open before delays are known, and at most."""
 
@@ -54,6 +56,12 @@ class Window:
         back = self.newest - number - 1
         return back == -1 or back >= self.width or (back >= 0 and bool(self.mask >> back & 1))
 
+    def beyond(self, other: "Window") -> list[int]:
+        """Give what was met here and not there, as far as this window reaches."""
+        met = [self.newest] if self.newest else []
+        met += [self.newest - 1 - i for i in range(self.width) if self.mask >> i & 1]
+        return [number for number in met if not other.has(number)]
+
     @property
     def complete(self) -> bool:
         """Whether none is missing, counted from 1, as far as the window reaches."""
@@ -72,6 +80,8 @@ class Log:
     clock : largest number heard of
     reach : longest time from a delta's number to its arrival
     repeats : deltas that came more than once
+    rewired : whether the network has changed since it began
+    joining : rounds for which a table of those who were there before has been waited for; else 0
     """
 
     def __init__(self, settings: NpsvorSettings) -> None:
@@ -82,14 +92,74 @@ class Log:
         self._lately: dict[int, float] = {}
         self._usual = 0.0
         self._closed = 0
+        self._own = Window(_WIDTH)
+        self.rewired, self.joining = False, 0
 
     def is_new(self, origin: int, number: int) -> bool:
         """Note that a delta has come; tells whether it had not before."""
-        new = self._seen.setdefault(origin, Window(64)).meet(number)
+        new = self._seen.setdefault(origin, Window(_WIDTH)).meet(number)
         self.repeats += not new
         if new:
             self.reach = min(max(self.reach, self.clock - number), _FARTHEST)
         return new
+
+    def tell(self, delta: Delta) -> None:
+        """Take up an own delta."""
+        self._own.meet(delta.number)
+        self.deltas[delta.key] = delta
+
+    # Where the network changes
+
+    def seen(self, by: int) -> dict[int, tuple[int, int]]:
+        """Give what is known here as a `Survey` tells it to a neighbour."""
+        windows = {YOURS if origin == by else origin: w for origin, w in self._seen.items()}
+        return {o: (w.newest, w.mask) for o, w in [(OWN, self._own), *windows.items()] if w.newest}
+
+    def lacking(self, seen: Mapping[int, tuple[int, int]], by: int) -> list[Key]:
+        """Give what is known here and not to a neighbour, whose own is not meant."""
+        windows = [
+            (o, YOURS if o == OWN else o, w) for o, w in [(OWN, self._own), *self._windows()]
+        ]
+        return [
+            (number, origin)
+            for origin, there, window in windows
+            if origin != by
+            for number in window.beyond(Window(_WIDTH, *seen.get(there, (0, 0))))
+        ]
+
+    def missing(self, seen: Mapping[int, tuple[int, int]], by: int) -> list[Key]:
+        """Give what a neighbour knows and this node does not, which knows its own."""
+        none = Window(_WIDTH)
+        return [
+            (number, by if origin == OWN else origin)
+            for origin, window in seen.items()
+            if origin != YOURS
+            for number in Window(_WIDTH, *window).beyond(
+                self._seen.get(by if origin == OWN else origin, none)
+            )
+        ]
+
+    def adopt(
+        self, seen: Mapping[int, tuple[int, int]], by: int, closed: int, log: Sequence[Delta]
+    ) -> list[Delta]:
+        """Know what a neighbour does, and its log; gives what was known here beyond it."""
+        there = {by if o == OWN else OWN if o == YOURS else o: seen[o] for o in seen}
+        self._seen = {o: Window(_WIDTH, *w) for o, w in there.items() if o != OWN}
+        windows = {o: Window(_WIDTH, *w) for o, w in there.items()}
+        none = Window(_WIDTH)
+        more = [d for d in self.deltas.values() if not windows.get(d.origin, none).has(d.number)]
+        for delta in more:
+            if delta.origin != OWN:
+                self._seen.setdefault(delta.origin, Window(_WIDTH)).meet(delta.number)
+            del self.deltas[delta.key]
+        self.deltas.update({delta.key: delta for delta in log})
+        self._closed, self.joining = closed, 0
+        return more
+
+    @property
+    def closed(self) -> int:
+        """Up to which number groups are no longer known."""
+        return self._closed
 
     def is_open(self, number: int) -> bool:
         """Tell whether all that arrived before of this number is still here."""
@@ -137,7 +207,10 @@ class Log:
         """Drop what belongs to no open group and is not wanted, and the oldest beyond the room."""
         room = _ROOM
         patience = min(2 * self.reach + 2, _FARTHEST) if self.clock > _AT_FIRST else _AT_FIRST
-        self._closed = max(self._closed, self.clock - patience, complete_to)
+        if self.rewired:  # ways may have become longer, and who had heard of what is uncertain
+            patience, complete_to = _FARTHEST, 0
+        if not self.joining:
+            self._closed = max(self._closed, self.clock - patience, complete_to)
         for key in sorted(self.deltas, reverse=True):
             room -= len(self.deltas[key].indices)
             if room < 0:
@@ -148,11 +221,15 @@ class Log:
     def export(self) -> State:
         """Give the state."""
         log = [self.deltas[key] for key in sorted(self.deltas)]
-        kind, p = self.settings.kind, self.settings.ranks
+        kind, p, own = self.settings.kind, self.settings.ranks, self._own
         windows = [[o, w.newest, w.mask >> 32, w.mask & 0xFFFF_FFFF] for o, w in self._windows()]
         return {
             "clock": np.array(
                 [self.clock, self.reach, self.repeats, self._closed, len(windows)], np.float64
+            ),
+            "own": np.array(
+                [own.newest, own.mask >> 32, own.mask & 0xFFFF_FFFF, self.rewired, self.joining],
+                np.float64,
             ),
             "seen": np.array(windows, np.float64).reshape(-1, 4),
             "lately": np.array([(len(self._lately), self._usual), *sorted(self._lately.items())]),
@@ -172,7 +249,7 @@ class Log:
         times = map(int, saved_array(state, "clock", (5,)).tolist())
         self.clock, self.reach, self.repeats, self._closed, known = times
         for origin, newest, high, low in saved_array(state, "seen", (known, 4)).tolist():
-            self._seen[int(origin)] = Window(64, int(newest), int(high) << 32 | int(low))
+            self._seen[int(origin)] = Window(_WIDTH, int(newest), int(high) << 32 | int(low))
         if "lately" in state:  # the first states of schema 2 are without
             lately = saved_array(state, "lately", (-1, 2)).tolist() or [(-1, 0.0)]
             (count, self._usual), *rows = lately
@@ -191,6 +268,17 @@ class Log:
             part, end = slice(end, end + count), end + count
             arrays = (freeze(places[part].astype(np.uint32)), freeze(dW[part]), freeze(dH[part]))
             self.deltas[number, origin] = Delta(origin, number, *arrays)
+        self._restore_own(state)
+
+    def _restore_own(self, state: State) -> None:
+        """Older states do not tell own numbers; those that may matter are in the log."""
+        if "own" in state:
+            newest, high, low, rewired, joining = map(int, saved_array(state, "own", (5,)).tolist())
+            self._own = Window(_WIDTH, newest, high << 32 | low)
+            self.rewired, self.joining = bool(rewired), joining
+            return
+        for number in sorted(number for number, origin in self.deltas if origin == OWN):
+            self._own.meet(number)
 
 
 def ordered(deltas: list[Delta]) -> list[Delta]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from anabranch.errors import ModelError
 from anabranch.learners.elastic_net_part import saved_names
+from anabranch.learners.npsvor_online_base import ASK, BASE, WORDS
 from anabranch.learners.npsvor_online_log import Window
 from anabranch.learners.npsvor_online_wire import Key, Telling, identity
 from anabranch.learners.states import saved_array
@@ -47,22 +48,30 @@ class Near:
     clock: int = 0
     shown: int = 0
 
-    def hear(self, one: Telling) -> None:
-        """Note what a message says of messages; what was lost is to be told again."""
+    def hear(self, one: Telling) -> bool:
+        """Note what a message says of messages; what was lost is to be told again.
+
+        Tells whether it has not been heard before.
+        """
         new = self.got.meet(one.sequence)  # the last message may be there again
         self.asks |= one.asks and new
         self.clock = max(self.clock, one.clock)
         self.around = self.around if one.around is None else one.around
         if one.taken:
             self._confirm(Window(_WIDTH, one.taken, one.mask))
+        return new
 
     def _confirm(self, got: Window) -> None:
         """Strike out what has come; what was lost, and not told again since, is to be."""
         if 0 < self.shown <= got.newest and got.has(self.shown):
             self.shown = -1
         old = {s: self.sent.pop(s) for s in sorted(self.sent) if s <= got.newest}
-        come = {key for s, keys in old.items() if got.has(s) for key in keys}
-        lost = [key for s, keys in old.items() if not got.has(s) for key in keys]
+        # What came before the window is taken to have come, but not words: they are too few.
+        known = {s: got.has(s) for s in old}
+        sure = {s: known[s] and s >= got.newest - _WIDTH for s in old}
+        told = [(k, (sure if k in WORDS else known)[s]) for s in old for k in old[s]]
+        come = {key for key, has in told if has}
+        lost = [key for key, has in told if not has]
         left = {s: [key for key in keys if key not in come] for s, keys in self.sent.items()}
         self.sent = {s: keys for s, keys in left.items() if keys}
         come.update(self.outbox, self.unconfirmed)
@@ -77,16 +86,23 @@ class Near:
     @property
     def letter(self) -> list[Key]:
         """What the next message tells: where messages get lost, what is not confirmed again."""
-        again = self.unconfirmed if self.losing else []
+        again = [key for key in self.unconfirmed if key != BASE] if self.losing else []
         return again + [key for key in self.outbox if key not in again]
 
     def send(self, sequence: int, keys: list[Key]) -> None:
         """Note that deltas are told in an own message."""
-        self.outbox, self.asks, self.losing = [], False, max(0, self.losing - 1)
+        self.outbox = [BASE] if BASE in self.outbox and BASE not in keys else []
+        self.asks, self.losing = False, max(0, self.losing - 1)
         if keys:
             self.sent[sequence] = keys
         for old in [s for s in self.sent if s <= sequence - _GIVEN_UP]:
-            del self.sent[old]
+            self.sent[old] = [key for key in self.sent[old] if key in WORDS]
+            if not self.sent[old]:
+                del self.sent[old]
+
+    def tell(self, keys: Iterable[Key]) -> None:
+        """Have something told that is not about to be."""
+        self.outbox += [key for key in keys if key not in self.outbox]
 
     def overdue(self, sequence: int | None) -> bool:
         """Tell whether it should have confirmed something by an own message; None: anything."""
@@ -137,6 +153,7 @@ class Neighbours:
         """Whether they need different messages: other deltas, or word of what has come."""
         near = list(self.known.values())
         word = any(one.asks or one.shown >= 0 or not one.got.complete for one in near)
+        word = word or any(key in WORDS for one in near for key in one.outbox + one.unconfirmed)
         return word or any(one.letter != near[0].letter for one in near)
 
     @property
@@ -154,6 +171,11 @@ class Neighbours:
         near = self.known.values()
         keys = {key for one in near for keys in (one.outbox, *one.sent.values()) for key in keys}
         return keys | self._held.keys()
+
+    def ask_all(self) -> None:
+        """Have all compare what they know with what this node does."""
+        for near in self.known.values():
+            near.tell([ASK])
 
     def tell_all(self, key: Key) -> None:
         """Have a delta told to all."""

@@ -1,11 +1,12 @@
 """The exchange of an online NPSVOR node: own changes out, others' in and on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from anabranch.errors import ModelError
+from anabranch.learners.npsvor_online_base import ANSWER, ASK, BASE, WORDS, Base, Survey
 from anabranch.learners.npsvor_online_log import Log, ordered
 from anabranch.learners.npsvor_online_near import Near, Neighbours
 from anabranch.learners.npsvor_online_settings import NpsvorSettings
@@ -20,6 +21,8 @@ _CONFIRM = 8
 """Own messages from one word of what has come to the next, where none was lost."""
 _FIRST = 2
 """Messages at the beginning, even of a node with nothing to tell: who its neighbours are."""
+_LATE, _WAITS = 16, 256
+"""Rounds in which others spoke after which a node that joins asks again, and begins by itself."""
 _PATIENCE = 4
 """Rounds of silence after which a node asks for what was not confirmed."""
 
@@ -50,7 +53,7 @@ class Node:
 
     @property
     def _ready(self) -> bool:
-        return self.table.moving >= self.settings.batch_rows
+        return self.table.moving >= self.settings.batch_rows and not self.log.joining
 
     def messages(self) -> Sequence[Message]:
         """Give each neighbour's message, or one to all."""
@@ -63,8 +66,8 @@ class Node:
             self._tell_changes()
         near, self._waited = self.near, 0
         self._told += 1
-        log = self.log.deltas
-        sent = {n: [k for k in one.letter if k in log] for n, one in near.known.items()}
+        there = self.log.deltas.keys() | {ASK, ANSWER, *([] if self.log.joining else [BASE])}
+        sent = {n: [k for k in one.letter if k in there] for n, one in near.known.items()}
         if self._sequence % _CONFIRM == 0 or near.apart or not any(sent.values()):
             letters = [self._letter(name, keys) for name, keys in sent.items()]
         else:
@@ -78,40 +81,54 @@ class Node:
         near, around = self.near.known[name], None
         if near.shown >= 0:
             near.shown, around = self._sequence, self.near.identities
-        return Message(self._arrays(keys, near, around), to=name)
+        survey = self._survey(near, keys) if any(key in WORDS for key in keys) else None
+        if survey and survey.base:
+            more = [k for k in sorted(self.log.deltas) if k not in keys and k[1] != near.id]
+            keys = [*keys, *more]
+        keys = [key for key in keys if key not in WORDS]
+        return Message(self._arrays(keys, near, around, survey), to=name)
+
+    def _survey(self, near: Near, words: list[Key]) -> Survey:
+        """Tell a neighbour what is known here, and the table where it needs that."""
+        base = Base(self.log.closed, *self.table.base()) if BASE in words else None
+        return Survey(self.log.seen(near.id), bool(self.log.joining), ASK in words, base)
 
     def _tell_changes(self) -> None:
         """Make a delta of what samples changed."""
         self.log.clock += 1
         delta, before = self.table.take(self.log.clock)
-        self.log.deltas[delta.key] = delta
+        self.log.tell(delta)
         self.log.weigh([delta])
         self._flight = delta.key, before
         self.near.tell_all(delta.key)
 
     def _arrays(
-        self, keys: list[Key], near: Near | None, around: frozenset[int] | None
+        self,
+        keys: list[Key],
+        near: Near | None,
+        around: frozenset[int] | None,
+        survey: Survey | None = None,
     ) -> dict[str, Array]:
         deltas = tuple(self.log.deltas[key] for key in keys)
         asks = near is not None and near.overdue(self._sequence if keys else None)
         got = (near.got.newest, near.got.mask) if near else (0, 0)
         return written(
-            Telling(self._sequence, self.log.clock, asks, *got, around, deltas), self.settings
+            Telling(self._sequence, self.log.clock, asks, *got, around, deltas, survey),
+            self.settings,
         )
 
     def combine(self, told: Sequence[tuple[NodeId, Telling]], names: Iterable[NodeId]) -> None:
         """Add what is new, and have it passed on."""
         self.table.lone = False
+        self.meet(names)
         self.near.keep(names)
         self._waited += 1
         fresh: dict[Key, Delta] = {}
         senders: dict[Key, list[NodeId]] = {}
         self.log.clock = max([self.log.clock, *(one.clock for _, one in told)])
+        self._hear(told)
         for name, one in told:
             near = self.near.known[name]
-            near.hear(one)
-            # Of a node that starts again from an older state others have had later messages.
-            self._sequence = max(self._sequence, one.taken)
             for delta in one.deltas:
                 origin = near.id if delta.origin == OWN else delta.origin
                 key = delta.number, origin
@@ -124,6 +141,86 @@ class Node:
         self._settle(list(fresh.values()))
         self.near.pass_on(senders)
         self.log.prune(self.near.wanted, self.near.complete_to)
+
+    def _hear(self, told: Sequence[tuple[NodeId, Telling]]) -> None:
+        """Take in what messages say of messages, and of what their senders know."""
+        new, heard = [], False
+        for name, one in told:
+            near = self.near.known[name]
+            around, fresh = near.around, near.hear(one)
+            # Of a node that starts again from an older state others have had later messages.
+            self._sequence = max(self._sequence, one.taken)
+            if around is not None and near.around != around:
+                self._rewire()
+            heard |= fresh
+            if fresh and one.survey:
+                new.append((near, one, one.survey))
+        if heard and self.log.joining:
+            self._wait()
+        for near, _, survey in new:
+            self._compare(near, survey)
+        for near, one, survey in new:
+            if survey.base:
+                self._adopt(near, one, survey.seen, survey.base)
+
+    # Where the network changes
+
+    def join(self, names: Iterable[NodeId]) -> None:
+        """Wait for the table of those who were there before, telling no changes meanwhile."""
+        self.log.joining = 1
+        self.meet(names)
+
+    def _wait(self) -> None:
+        """Ask again now and then; where nobody stayed who could answer, begin without a table."""
+        self.log.joining = (self.log.joining + 1) % _WAITS
+        if self.log.joining % _LATE == 0:
+            self.near.ask_all()
+
+    def meet(self, names: Iterable[NodeId]) -> None:
+        """Take up other neighbours, where there were any or the network is known to change."""
+        begun = self.near.known or self.log.joining
+        if begun and self.near.known.keys() != set(names):
+            self.near.keep(names)
+            self._rewire()
+
+    def _rewire(self) -> None:
+        """Have all neighbours compare what they know: what is told to whom is uncertain."""
+        self.log.rewired = True
+        self.near.ask_all()
+
+    def _compare(self, near: Near, there: Survey) -> None:
+        """Have a neighbour told what it lacks: deltas of the log, or else the table."""
+        log = self.log
+        if not log.rewired:
+            self._rewire()
+        lacking = log.lacking(there.seen, near.id)
+        if there.joins or any(key not in log.deltas for key in lacking):
+            near.tell([BASE])  # it waits until there is one here
+        else:
+            told = near.unconfirmed
+            near.tell(key for key in lacking if key in log.deltas and key not in told)
+        if there.asks and not log.joining and log.missing(there.seen, near.id):
+            near.tell([ANSWER])
+
+    def _adopt(
+        self, near: Near, one: Telling, seen: Mapping[int, tuple[int, int]], base: Base
+    ) -> None:
+        """Begin from a neighbour's table, and add what only this node knows.
+
+        Only where something is missing, and nothing would be lost: a table that comes late or
+        twice changes nothing.
+        """
+        log = self.log
+        told = [replace(d, origin=near.id) if d.origin == OWN else d for d in one.deltas]
+        missing = set(log.missing(seen, near.id)) - {delta.key for delta in told}
+        lost = any(key not in log.deltas for key in log.lacking(seen, near.id))
+        if not log.joining and (lost or not missing):
+            return
+        more = log.adopt(seen, near.id, base.closed, told)
+        self.table.rebase(base.places, base.rows)
+        self._flight = None
+        self._settle(more)
+        self.near.ask_all()
 
     def _settle(self, fresh: list[Delta]) -> None:
         """Add new deltas, group by group; with the own one just told, where it has not been.

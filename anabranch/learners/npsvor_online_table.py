@@ -122,6 +122,27 @@ class Table:
             indices, dW, dH, first, least, self.values, self._marks, self._saved, self._slots
         )
 
+    # All of it
+
+    def base(self) -> tuple[Array, Array]:
+        """Give places and rows of what is not all zero, without what samples have changed."""
+        values = self.values.copy()
+        values[self._places[: self.changed]] = self._saved[: self.changed]
+        there = np.flatnonzero(values.any(axis=1))
+        return there.astype(np.uint32), values[there]
+
+    def rebase(self, places: Array, rows: Array) -> None:
+        """Begin from another `base`, to which what samples have changed is added."""
+        used, p = self.changed, self.settings.ranks
+        changed = self._places[:used]
+        moved = self.values[changed] - self._saved[:used]
+        self.values[:] = 0.0
+        self.values[places] = rows
+        self._saved[:used] = self.values[changed]
+        moved[:, p:] = np.maximum(moved[:, p:], 0.0)
+        sums = self.values[changed] + moved
+        self.values[changed] = np.clip(sums, -loops.LARGEST, loops.LARGEST)
+
     def soften(self, share: float) -> None:
         """Multiply the sums of squared gradients, also of rows as they were."""
         factor, p = self.settings.held.type(share), self.settings.ranks

@@ -11,6 +11,7 @@ from anabranch.errors import MessageError
 from anabranch.kernels.npsvor_online import LARGEST, fit
 from anabranch.learners.doml_wire import digest_of
 from anabranch.learners.inbox import sealed
+from anabranch.learners.npsvor_online_base import Survey, read_word, written_word
 from anabranch.learners.npsvor_online_settings import NpsvorSettings
 from anabranch.protocol import Array, Arrays, Message, NodeId, freeze
 
@@ -20,6 +21,7 @@ OWN = 1
 """Stands for the sender, among origins."""
 
 _NAMES = ("state", "heads", "around", "indices", "dW", "dH")
+_MORE = ("seen", "closed", "places", "rows")
 _STATE = 7
 _FARTHEST = 1 << 31
 _LARGEST_HALF = 65504.0
@@ -76,6 +78,7 @@ class Telling:
         32 before it; 0 where it does not say
     around : identities of the sender's neighbours; None where it does not say
     deltas : changes
+    survey : what the sender knows; None where it does not say
     """
 
     sequence: int
@@ -85,6 +88,7 @@ class Telling:
     mask: int
     around: frozenset[int] | None
     deltas: tuple[Delta, ...]
+    survey: Survey | None = None
 
 
 def identity(name: NodeId) -> int:
@@ -110,7 +114,9 @@ def written(one: Telling, settings: NpsvorSettings) -> dict[str, Array]:
     around = sorted(one.around or ())
     deltas = one.deltas
     heads = [[d.origin, d.number << 32 | len(d.indices)] for d in deltas]
-    numbers = [one.asks, len(around), len(deltas), one.taken, one.mask, one.clock, one.sequence]
+    survey = one.survey
+    flags = one.asks | (survey.joins << 1 | survey.asks << 2 if survey else 0)
+    numbers = [flags, len(around), len(deltas), one.taken, one.mask, one.clock, one.sequence]
     arrays: tuple[Array, ...] = (
         np.array(numbers, np.uint32),
         np.array(heads, np.uint64).reshape(-1, 2),
@@ -119,7 +125,8 @@ def written(one: Telling, settings: NpsvorSettings) -> dict[str, Array]:
         _joined([d.weights for d in deltas], (0, settings.ranks), settings.kind),
         _joined([d.squares for d in deltas], (0,), settings.kind),
     )
-    return {name: freeze(array) for name, array in zip(_NAMES, arrays, strict=True)}
+    plain = {name: freeze(array) for name, array in zip(_NAMES, arrays, strict=True)}
+    return plain | written_word(survey) if survey else plain
 
 
 def _joined(parts: Sequence[Array], shape: tuple[int, ...], kind: Any) -> Array:
@@ -137,18 +144,21 @@ def read(message: Message, settings: NpsvorSettings) -> Telling:
         An array is missing, unknown, of wrong shape or kind, not finite, or out of range.
     """
     given = message.arrays
-    if given.keys() != set(_NAMES):
-        raise MessageError(f"wrong arrays: {sorted(given)}; allowed: {sorted(_NAMES)}")
+    if not set(_NAMES) <= given.keys() <= {*_NAMES, *_MORE}:
+        raise MessageError(
+            f"wrong arrays: {sorted(given)}; allowed: {sorted(_NAMES)}, and {sorted(_MORE)}"
+        )
     state = _array(given, "state", (_STATE,), np.uint32).tolist()
-    asks, near, count, taken, mask, clock, sequence = state
-    if asks > 1 or not 1 <= sequence < _FARTHEST or max(clock, taken) >= _FARTHEST:
+    flags, near, count, taken, mask, clock, sequence = state
+    if not 1 <= sequence < _FARTHEST or max(clock, taken) >= _FARTHEST:
         raise MessageError(f"out of range: state={state}; allowed: asks, and times below 2**31")
     around = _array(given, "around", (near,), np.uint64).tolist()
     if any(one < 2 for one in around) or around != sorted(set(around)):
         raise MessageError("wrong neighbours: around; allowed: identities, increasing")
     deltas = _deltas(given, count, clock, settings)
     known = frozenset(around) if near else None
-    return Telling(sequence, clock, bool(asks), taken, mask, known, deltas)
+    survey = read_word(given, flags >> 1, clock, settings)
+    return Telling(sequence, clock, bool(flags & 1), taken, mask, known, deltas, survey)
 
 
 def _deltas(given: Arrays, count: int, clock: int, settings: NpsvorSettings) -> tuple[Delta, ...]:

@@ -137,6 +137,12 @@ class Eras:
         first, last = self._stay(node)
         return first <= round and (last is None or round <= last)
 
+    def joins(self, node: NodeId) -> bool:
+        """Tell whether a node comes to others that stay; raises as `first_round` does."""
+        first = self.first_round(node)
+        before = self.at(first - 1).graph.nodes if first else ()
+        return not set(before).isdisjoint(self.at(first).graph.nodes)
+
     def _stay(self, node: NodeId) -> tuple[int, int | None]:
         try:
             return self._stays[node]

@@ -274,7 +274,10 @@ def test_an_edge_list_that_was_edited_is_noticed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (["learner.kind=npsvor"], 'learner.kind is "npsvor", which needs the network it began'),
+        (
+            ["learner.kind=mlknn", "source.kind=labelled"],
+            'learner.kind is "mlknn", which needs the network it began',
+        ),
         (["job.kind=batch"], 'learner.kind is "dsvor-batch", which needs the network it began'),
         (["recovery.dir="], "recovery.dir is none, and a changed network begins at a snap"),
     ],

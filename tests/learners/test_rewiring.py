@@ -80,5 +80,5 @@ def test_a_dsvor_node_that_joins_comes_to_know_what_the_network_knows():
 
 def test_which_learners_say_so():
     assert {kind for kind, one in LEARNERS.items() if getattr(one, "rewires", False)} == {
-        "doml", "dsvor", "elastic-net",
+        "doml", "dsvor", "elastic-net", "npsvor",
     }  # fmt: skip

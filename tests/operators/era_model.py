@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from anabranch.exchange import Policy
-from anabranch.learners import ElasticNet
+from anabranch.learners import NPSVOR, ElasticNet
 from anabranch.network import Eras, combination_weights, random_by_degree, star
 from anabranch.placement import Placement
 from operators.boundary import first_free_round
@@ -215,5 +215,17 @@ def elastic_model(seed, shape):
     build = around if shape == "server" else network
     model = random_model(seed, build, another=partial(another, hub=HUB, build=build))
     model.plan = replace(model.plan, make=make, restore=ElasticNet.restore, task="regression")
+    model.start()
+    return model
+
+
+def npsvor_model(seed):
+    """The same with NPSVOR."""
+
+    def make(node):
+        return NPSVOR(3, 2)
+
+    model = random_model(seed)
+    model.plan = replace(model.plan, make=make, restore=NPSVOR.restore, task="ordinal")
     model.start()
     return model

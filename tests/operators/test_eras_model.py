@@ -3,7 +3,7 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.operators.era_model import content, elastic_model, play, random_model
+from tests.operators.era_model import content, elastic_model, npsvor_model, play, random_model
 from tests.operators.flows import run_loop
 
 
@@ -43,5 +43,13 @@ def test_any_order_crashes_and_changes_end_as_the_loop(seed, changes):
 @given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from(["graph", "server"]))
 def test_so_do_elastic_nets(seed, changes, shape):
     model = elastic_model(seed, shape)
+    play(model, crashes=6, changes=changes)
+    check(model)
+
+
+@settings(max_examples=3)
+@given(st.integers(0, 2**32), st.integers(1, 4))
+def test_so_does_npsvor(seed, changes):
+    model = npsvor_model(seed)
     play(model, crashes=6, changes=changes)
     check(model)

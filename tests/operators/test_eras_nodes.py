@@ -10,6 +10,7 @@ from bytewax.dataflow import Dataflow
 from bytewax.recovery import init_db_dir
 
 from anabranch.errors import ConfigurationError, ModelError
+from anabranch.learners import NPSVOR
 from anabranch.network import Eras, combination_weights, complete, ring
 from anabranch.stream import End
 from operators.asynchronous import AsynchronousNode
@@ -134,6 +135,21 @@ def test_asynchronous_nodes_go_on_in_the_newest_network(tmp_path, rule):
         assert all(np.sum(r["confusion"]) == r["samples"] for r in network)
     assert {f.node for f in ran.finals} == {*NAMES, "a0", "x2", "pooled"}
     assert row["disagreement"]["max"] < 0.05
+
+
+def test_asynchronous_npsvor_nodes_agree_on_every_change_told(tmp_path):
+    init_db_dir(tmp_path, 1)
+    options = {"mode": "asynchronous", "idle_every": timedelta(milliseconds=20)}
+    plan = plan_of({}, ("p00", "p01"), final_rounds=40, **options)
+    plan = replace(plan, make=lambda node: NPSVOR(3, 2, wire="double"), restore=NPSVOR.restore)
+    run_flow(Stopping([400, 42], 7), plan, store=tmp_path, ticks_ahead=8)
+    plan = with_eras(plan, plan.eras.then({40: GROWN}))
+    ran = run_flow(ToySource([400, 42], 7), plan, store=tmp_path, workers=2)
+    assert ran.dead == []
+    models = [f.model for f in ran.finals if f.node in GROWN.graph.nodes]
+    squares = np.array([model["squares"] for model in models])
+    assert len(squares) == len(GROWN.graph.nodes)
+    assert np.abs(squares.mean(axis=2) - squares[0].mean(axis=1)).max() < 1e-9 * squares.max()
 
 
 def test_an_asynchronous_node_that_is_none_any_more_ends():
