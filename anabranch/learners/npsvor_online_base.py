@@ -12,7 +12,21 @@ from anabranch.learners.inbox import sealed
 from anabranch.learners.npsvor_online_settings import NpsvorSettings
 from anabranch.protocol import Array, Arrays, freeze
 
-__all__ = ["ANSWER", "ASK", "BASE", "WORDS", "YOURS", "Base", "Survey", "read_word", "written_word"]
+__all__ = [
+    "ANSWER",
+    "ASK",
+    "BASE",
+    "IDENTITIES",
+    "WORDS",
+    "YOURS",
+    "Base",
+    "Survey",
+    "read_word",
+    "written_word",
+]
+
+IDENTITIES = 1 << 52
+"""Identities are below: states hold them as float64."""
 
 YOURS, _MINE = 0, 1
 """Stand for the receiver and the sender, among origins."""
@@ -87,8 +101,11 @@ def read_word(given: Arrays, flags: int, clock: int, settings: NpsvorSettings) -
         )
     seen = _plain(given, "seen", (-1, 3), np.uint64).tolist()
     origins = [row[0] for row in seen]
-    if origins != sorted(set(origins)) or any(not 1 <= row[1] <= clock for row in seen):
-        raise MessageError("out of range: seen; allowed: increasing origins, times up to the clock")
+    within = all(o < IDENTITIES and 1 <= n <= clock and not m >> (n - 1) for o, n, m in seen)
+    if origins != sorted(set(origins)) or not within:
+        raise MessageError(
+            "out of range: seen; allowed: increasing identities, times from 1 up to the clock"
+        )
     base = _read_base(given, clock, settings) if len(names) > 1 else None
     return Survey({o: (n, m) for o, n, m in seen}, bool(flags & 1), bool(flags & 2), base)
 

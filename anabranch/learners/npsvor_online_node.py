@@ -157,8 +157,8 @@ class Node:
                 new.append((near, one, one.survey))
         if heard and self.log.joining:
             self._wait()
-        for near, _, survey in new:
-            self._compare(near, survey)
+        for near, one, survey in new:
+            self._compare(near, one, survey)
         for near, one, survey in new:
             if survey.base:
                 self._adopt(near, one, survey.seen, survey.base)
@@ -188,19 +188,26 @@ class Node:
         self.log.rewired = True
         self.near.ask_all()
 
-    def _compare(self, near: Near, there: Survey) -> None:
+    def _compare(self, near: Near, one: Telling, there: Survey) -> None:
         """Have a neighbour told what it lacks: deltas of the log, or else the table."""
         log = self.log
         if not log.rewired:
             self._rewire()
         lacking = log.lacking(there.seen, near.id)
-        if there.joins or any(key not in log.deltas for key in lacking):
+        # Two that were apart for too long can take no table: they would answer each other for ever.
+        apart = there.base and self._missing(near, one, there.seen)
+        if there.joins or (not apart and any(key not in log.deltas for key in lacking)):
             near.tell([BASE])  # it waits until there is one here
         else:
             told = near.unconfirmed
             near.tell(key for key in lacking if key in log.deltas and key not in told)
         if there.asks and not log.joining and log.missing(there.seen, near.id):
             near.tell([ANSWER])
+
+    def _missing(self, near: Near, one: Telling, seen: Mapping[int, tuple[int, int]]) -> set[Key]:
+        """Give what a neighbour knows that neither this node does nor its message tells."""
+        told = {(d.number, near.id if d.origin == OWN else d.origin) for d in one.deltas}
+        return set(self.log.missing(seen, near.id)) - told
 
     def _adopt(
         self, near: Near, one: Telling, seen: Mapping[int, tuple[int, int]], base: Base
@@ -211,11 +218,10 @@ class Node:
         twice changes nothing.
         """
         log = self.log
-        told = [replace(d, origin=near.id) if d.origin == OWN else d for d in one.deltas]
-        missing = set(log.missing(seen, near.id)) - {delta.key for delta in told}
         lost = any(key not in log.deltas for key in log.lacking(seen, near.id))
-        if not log.joining and (lost or not missing):
+        if not log.joining and (lost or not self._missing(near, one, seen)):
             return
+        told = [replace(d, origin=near.id) if d.origin == OWN else d for d in one.deltas]
         more = log.adopt(seen, near.id, base.closed, told)
         self.table.rebase(base.places, base.rows)
         self._flight = None

@@ -11,7 +11,7 @@ from anabranch.errors import MessageError
 from anabranch.kernels.npsvor_online import LARGEST, fit
 from anabranch.learners.doml_wire import digest_of
 from anabranch.learners.inbox import sealed
-from anabranch.learners.npsvor_online_base import Survey, read_word, written_word
+from anabranch.learners.npsvor_online_base import IDENTITIES, Survey, read_word, written_word
 from anabranch.learners.npsvor_online_settings import NpsvorSettings
 from anabranch.protocol import Array, Arrays, Message, NodeId, freeze
 
@@ -153,7 +153,7 @@ def read(message: Message, settings: NpsvorSettings) -> Telling:
     if not 1 <= sequence < _FARTHEST or max(clock, taken) >= _FARTHEST:
         raise MessageError(f"out of range: state={state}; allowed: asks, and times below 2**31")
     around = _array(given, "around", (near,), np.uint64).tolist()
-    if any(one < 2 for one in around) or around != sorted(set(around)):
+    if any(not 2 <= one < IDENTITIES for one in around) or around != sorted(set(around)):
         raise MessageError("wrong neighbours: around; allowed: identities, increasing")
     deltas = _deltas(given, count, clock, settings)
     known = frozenset(around) if near else None
@@ -166,7 +166,8 @@ def _deltas(given: Arrays, count: int, clock: int, settings: NpsvorSettings) -> 
     origins = [origin for origin, _ in heads]
     numbers = [head >> 32 for _, head in heads]
     sizes = [head & 0xFFFF_FFFF for _, head in heads]
-    if any(origin < OWN for origin in origins) or any(not 1 <= n <= clock for n in numbers):
+    known = all(OWN <= origin < IDENTITIES for origin in origins)
+    if not known or any(not 1 <= n <= clock for n in numbers):
         raise MessageError("out of range: heads; allowed: identities, and times up to the clock")
     total = sum(sizes)
     indices = _array(given, "indices", (total,), np.uint32)

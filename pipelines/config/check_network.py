@@ -48,10 +48,16 @@ def check_rewirable(job: Job, learners: Mapping[str, type] | None = None) -> Non
         The learner, the kind of job, its sites or the lack of snapshots do not allow it.
     """
     kind = job.learner.kind
-    if not getattr(learner_class(kind, learners), "rewires", False):
+    learner = learner_class(kind, learners)
+    if not getattr(learner, "rewires", False):
         _fail(
             f"learner.kind is {show(kind)}, which needs the network it began with; allowed: "
             f"{', '.join(_rewiring(learners))}"
+        )
+    if job.exchange.policy == "event" and hasattr(learner, "join"):
+        _fail(
+            'exchange.policy is "event", under which nodes that stand still would not tell who joins'
+            ' what they know; allowed with this learner: "every"'
         )
     if job.job.kind == "batch":
         _fail('job.kind is "batch", whose network is the same in all rounds; allowed: "stream"')

@@ -278,6 +278,10 @@ def test_an_edge_list_that_was_edited_is_noticed(tmp_path: Path) -> None:
             ["learner.kind=mlknn", "source.kind=labelled"],
             'learner.kind is "mlknn", which needs the network it began',
         ),
+        (
+            ["learner.kind=npsvor", "exchange.policy=event"],
+            'exchange.policy is "event", under which nodes',
+        ),
         (["job.kind=batch"], 'learner.kind is "dsvor-batch", which needs the network it began'),
         (["recovery.dir="], "recovery.dir is none, and a changed network begins at a snap"),
     ],

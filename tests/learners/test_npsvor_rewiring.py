@@ -194,6 +194,26 @@ def common(one: NPSVOR) -> Array:
     return whole
 
 
+def test_two_parts_that_were_apart_for_too_long_do_not_answer_tables_with_tables() -> None:
+    # Each has a change that its log has dropped and the other lacks: no table can be taken.
+    graph, (X, y) = path("ab"), texts(160)
+    nodes = {name: node(wire="double") for name in "ab"}
+    for t in range(80):
+        for i, one in enumerate(nodes.values()):
+            one.learn(X[2 * t + i : 2 * t + i + 1], y[2 * t + i : 2 * t + i + 1])
+            one.messages(t)
+            one.combine(t, {}, {graph.nodes[1 - i]: 1.0})
+    for i, one in enumerate(nodes.values()):
+        one.meet([graph.nodes[1 - i], "c"])
+        one.meet([graph.nodes[1 - i]])
+    for t in range(30):
+        sent = {n: address(o, t, graph.neighbours(n)) for n, o in nodes.items() if o.acts(t)}
+        for name, one in nodes.items():
+            there = {n: sent[n][name] for n in graph.neighbours(name) if n in sent}
+            one.combine(t, there, dict.fromkeys(graph.neighbours(name), 1.0))
+    assert not any(one.acts(0) for one in nodes.values())
+
+
 def test_what_a_neighbour_was_told_before_its_edge_to_another_was_cut_is_told_that_one() -> None:
     # The letter of before arrives when u and v have compared: u takes v to have heard it, too.
     graph, X, y = complete("uvw"), *texts(40)
@@ -250,6 +270,11 @@ def test_damaged_tables_are_refused() -> None:
     bad += [{"places": arrays["places"][::-1].copy()}, {"places": arrays["places"] + FEATURES}]
     bad += [{"closed": arrays["closed"] + 99}, {"closed": arrays["closed"].astype(float)}]
     bad += [{"seen": np.concatenate([seen, seen])}, {"seen": seen + 2**31}, {"seen": seen[:, :2]}]
+    # an identity that states cannot hold, and times before the first
+    bad += [{"seen": seen + np.array([2**53, 0, 0], np.uint64)}]
+    bad += [{"seen": seen | np.array([0, 0, 2**63], np.uint64)}]
+    bad += [{"around": arrays["around"] + np.uint64(2**53)}]
+    bad += [{"heads": arrays["heads"] + np.array([2**53, 0], np.uint64)}]
     flags = arrays["state"].copy()
     flags[0] = 8
     bad.append({"state": flags})
