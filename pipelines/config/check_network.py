@@ -56,8 +56,8 @@ def check_rewirable(job: Job, learners: Mapping[str, type] | None = None) -> Non
         )
     if job.exchange.policy == "event" and hasattr(learner, "join"):
         _fail(
-            'exchange.policy is "event", under which nodes that stand still would not tell who joins'
-            ' what they know; allowed with this learner: "every"'
+            'exchange.policy is "event", under which nodes that stand still would not tell who '
+            'joins what they know; allowed with this learner: "every"'
         )
     if job.job.kind == "batch":
         _fail('job.kind is "batch", whose network is the same in all rounds; allowed: "stream"')
