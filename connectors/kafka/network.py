@@ -25,7 +25,8 @@ class Connections(KafkaConnectionManager):  # type: ignore[misc]
 
     Attributes
     ----------
-    failure : why a connection could not be made last
+    failure : why a connection could not be made last; not that the time was over, which says less
+        than what failed before
     """
 
     failure: Exception | None = None
@@ -54,7 +55,8 @@ class Connections(KafkaConnectionManager):  # type: ignore[misc]
             self._hung_up += 1
             if self._hung_up == _ENOUGH:
                 error = SaslAuthenticationFailedError("brokers hang up during the login")
-        self.failure = error
+        if self.failure is None or not _timed_out(error):
+            self.failure = error
         if self.refused:
             self.close()
 
@@ -63,6 +65,10 @@ def _was_logging_in(connection: Any) -> bool:
     """Tell whether a connection that is lost was made, and what followed was a login."""
     made = connection.parser is not None and connection.broker_version_data is not None
     return made and bool(connection.sasl_enabled)
+
+
+def _timed_out(error: Exception) -> bool:
+    return isinstance(error, KafkaConnectionError) and "timed out" in str(error)
 
 
 def open_network(**configs: Any) -> tuple[KafkaNetClient, Connections]:

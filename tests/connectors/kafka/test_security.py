@@ -158,7 +158,7 @@ def refused(settings: KafkaSettings, topic: str) -> str:
 def test_tls_refuses_brokers_of_another_authority(secure_kafka: SecureKafka) -> None:
     stranger = str(secure_kafka.certificates.stranger_file)
     for ca_file in (None, stranger):
-        settings = KafkaSettings(tuple(secure_kafka.tls), "tls", ca_file=ca_file, timeout=2)
+        settings = KafkaSettings(tuple(secure_kafka.tls), "tls", ca_file=ca_file, timeout=3)
         assert "CERTIFICATE_VERIFY_FAILED" in refused(settings, "t")
 
 
