@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-
 from kafka.errors import KafkaConnectionError
 
 from connectors.kafka.network import open_network
