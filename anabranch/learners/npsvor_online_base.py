@@ -28,8 +28,8 @@ __all__ = [
 IDENTITIES = 1 << 52
 """Identities are below: states hold them as float64."""
 
-YOURS, _MINE = 0, 1
-"""Stand for the receiver and the sender, among origins."""
+YOURS = 0
+"""Stands for the receiver, among origins."""
 
 BASE, ASK, ANSWER = (0, 0), (0, 1), (0, 2)
 """Stand among the keys of deltas for what else a neighbour is told until it is confirmed."""
