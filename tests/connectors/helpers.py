@@ -9,8 +9,10 @@ import numpy as np
 from anabranch.sparse import SparseRows
 from anabranch.stream import Block, DeadLetter, End
 from connectors.files import FileSource
+from connectors.parser import RecordParser
 from connectors.partition import PartState
 from connectors.records import RecordFormat
+from connectors.rows import Rows, join_rows
 
 Seen = list[Block | End]
 
@@ -101,3 +103,15 @@ def write_csv(path: Path, rows: int, width: int = 2) -> Path:
     ]
     path.write_text("\n".join([names + ",y", *lines, ""]))
     return path
+
+
+def parsed(parser: RecordParser, data: bytes, form: RecordFormat, width: int, most: int) -> Rows:
+    """Parse a whole text, so many records at a time."""
+    parts: list[Rows] = []
+    at = done = 0
+    while True:
+        rows, at = parser.parse(data, at, True, most, done)
+        if rows.records == 0:
+            return join_rows(parts, form, width)
+        parts.append(rows)
+        done += rows.records

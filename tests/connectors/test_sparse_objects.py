@@ -16,8 +16,8 @@ from connectors.json_records import JsonCodec
 from connectors.messages import MessageParser
 from connectors.parser import RecordParser
 from connectors.records import RecordFormat
-from connectors.rows import Origin, Rows, join_rows
-from tests.connectors.helpers import bits, blocks, drain, letters, same, source
+from connectors.rows import Origin, Rows
+from tests.connectors.helpers import bits, blocks, drain, letters, parsed, same, source
 
 WIDTH = 6
 FORMS = [RecordFormat(ranks=3, sparse_width=WIDTH, sparse=sparse) for sparse in (True, False)]
@@ -48,14 +48,7 @@ def records(draw: st.DrawFn) -> bytes:
 
 def read_lines(form: RecordFormat, lines: list[bytes], fast: bool, most: int) -> Rows:
     parser = RecordParser(form, WIDTH, JsonCodec((), form), Origin("f", "p"), fast=fast)
-    parts: list[Rows] = []
-    data, at, done = b"\n".join(lines), 0, 0
-    while True:
-        rows, at = parser.parse(data, at, True, most, done)
-        if rows.records == 0:
-            return join_rows(parts, form, WIDTH)
-        parts.append(rows)
-        done += rows.records
+    return parsed(parser, b"\n".join(lines), form, WIDTH, most)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=["sparse", "dense"])

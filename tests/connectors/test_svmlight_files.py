@@ -18,9 +18,19 @@ from anabranch.sparse import SparseRows
 from connectors.files import FileSource
 from connectors.parser import RecordParser
 from connectors.records import RecordFormat
-from connectors.rows import Origin, Rows, join_rows
+from connectors.rows import Origin, Rows
 from connectors.svmlight_records import SvmlightCodec
-from tests.connectors.helpers import bits, blocks, dense, drain, letters, same, source, table
+from tests.connectors.helpers import (
+    bits,
+    blocks,
+    dense,
+    drain,
+    letters,
+    parsed,
+    same,
+    source,
+    table,
+)
 
 WIDTH = 9
 FORM = RecordFormat(ranks=5, sparse_width=WIDTH, sparse=True, max_record=60)
@@ -36,14 +46,7 @@ LINES = b"""# made by hand
 
 def read(form: RecordFormat, data: bytes, fast: bool, most: int = 50) -> Rows:
     parser = RecordParser(form, WIDTH, SvmlightCodec(form), Origin("f", "p"), fast=fast)
-    parts: list[Rows] = []
-    at = done = 0
-    while True:
-        rows, at = parser.parse(data, at, True, most, done)
-        if rows.records == 0:
-            return join_rows(parts, form, WIDTH)
-        parts.append(rows)
-        done += rows.records
+    return parsed(parser, data, form, WIDTH, most)
 
 
 def picture(rows: Rows) -> Any:
