@@ -1,74 +1,19 @@
-"""Changes taken up while a job runs, and networks settled when one is resumed."""
+"""Changes taken up while a job runs."""
 
 import errno
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from anabranch.errors import ConfigurationError
-from pipelines import rewiring
 from pipelines.cli import run as run_command
 from pipelines.cli.app import app
 from pipelines.cli.recovery import prepare_recovery
-from pipelines.config import Job, load_job
 from pipelines.control import desk as desks
-from pipelines.control.desk import Desk
-from pipelines.control.lines import FileLines
-from pipelines.networks import Networks, networks_of, read_networks
-from pipelines.resume import changed_keys, kept_keys
-from pipelines.rewiring import settle_networks
 from pipelines.run_dir import RunDirectory
-from pipelines.state.reached import Reached
-
-Reach = Callable[..., None]
-
-
-def resolve(folder: Path, *more: str) -> Job:
-    own = [f"job.run_dir={folder / 'run'}", f"recovery.dir={folder / 'state'}"]
-    network = ["network.nodes=4", "network.graph=ring"]
-    return load_job(None, [*own, *network, f"network.control={folder / 'c.jsonl'}", *more])
-
-
-def prepared(folder: Path, *more: str) -> tuple[Job, RunDirectory]:
-    job = resolve(folder, *more)
-    run = RunDirectory.of(job)
-    run.prepare(job, networks=settle_networks(job, None, ["p"], print).to_json())
-    return job, run
-
-
-@pytest.fixture(autouse=True)
-def reach(monkeypatch: pytest.MonkeyPatch) -> Reach:
-    """Say how far the snapshots are: there is no job behind them here."""
-
-    def at(round: int, ended: tuple[str, ...] = (), done: bool = False) -> None:
-        monkeypatch.setattr(rewiring, "Snapshots", lambda folder: None)
-        state = Reached(round, frozenset(ended), done)
-        monkeypatch.setattr(rewiring, "reached", lambda *words: state)
-
-    at(40)
-    return at
-
-
-def desk(job: Job, run: RunDirectory, said: list[str]) -> Desk:
-    lines = FileLines(Path(str(job.network.control)), said.append)
-    return Desk(job, run, lines, ["p"], said.append, said.append)
-
-
-def ask(folder: Path, *lines: str) -> None:
-    with (folder / "c.jsonl").open("a", encoding="utf-8") as file:
-        file.write("".join(f"{line}\n" for line in lines))
-
-
-def steps(run: RunDirectory) -> list[tuple[int, int, int]]:
-    found = read_networks(run.networks)
-    assert found is not None
-    return [(era.round, len(era.nodes), len(era.edges)) for era in found.eras]
-
-
-JOIN = '{"join": "n20", "neighbours": ["n00", "n02"]}'
+from tests.control.conftest import Reach
+from tests.control.jobs import JOIN, ask, desk, prepared, resolve, steps
 
 
 def test_changes_are_made_once_and_refusals_told_once(tmp_path: Path) -> None:
@@ -237,148 +182,6 @@ def test_what_is_asked_for_while_a_new_job_begins_counts(
     assert said == [
         f"line 2 of {tmp_path / 'c.jsonl'}: n20 joins n00 and n02; made between two rounds"
     ]
-
-
-def test_a_resumed_job_keeps_its_networks_unless_its_file_states_another(tmp_path: Path) -> None:
-    job, run = prepared(tmp_path)
-    ask(tmp_path, JOIN)
-    one = desk(job, run, [])
-    assert one.due()
-    assert one.act()
-    said: list[str] = []
-    assert settle_networks(job, run, ["p"], said.append) == read_networks(run.networks)
-    assert said == []
-    other = resolve(tmp_path, "network.nodes=5")
-    settled = settle_networks(other, run, ["p"], said.append)
-    assert said == [
-        "network: n04 joins; n20 leaves; n00 - n04 and n03 - n04 linked; n00 - n03 and "
-        "n00 - n20 and n02 - n20 cut; from round 41 on"
-    ]
-    run.prepare(other, resume=True, networks=settled.to_json())
-    assert settle_networks(other, run, ["p"], said.append) == settled
-    assert len(said) == 1
-    assert changed_keys(job, other) == {}
-
-
-def test_an_edge_list_that_was_edited_is_noticed(tmp_path: Path) -> None:
-    file = tmp_path / "net.txt"
-    file.write_text("a b\nb c\n", encoding="utf-8")
-    own = ["network.graph=edges", "network.nodes=", f"network.edges={file}"]
-    job, run = prepared(tmp_path, *own)
-    file.write_text("a b\nb c\na c\n", encoding="utf-8")
-    settled = settle_networks(resolve(tmp_path, *own), run, ["p"], lambda text: None)
-    assert [(era.round, len(era.edges)) for era in settled.eras] == [(0, 2), (40, 3)]
-    assert networks_of(job, run.networks).newest == Networks.begin(settled.eras[0].build()).newest
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        (
-            ["learner.kind=mlknn", "source.kind=labelled"],
-            'learner.kind is "mlknn", which needs the network it began',
-        ),
-        (
-            ["learner.kind=npsvor", "exchange.policy=event"],
-            'exchange.policy is "event", under which nodes',
-        ),
-        (["job.kind=batch"], 'learner.kind is "dsvor-batch", which needs the network it began'),
-        (["recovery.dir="], "recovery.dir is none, and a changed network begins at a snap"),
-    ],
-)
-def test_jobs_whose_network_cannot_change(tmp_path: Path, more: list[str], told: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"network.control is .*, but {told}"):
-        resolve(tmp_path, *more)
-    if more == ["recovery.dir="]:
-        return
-    _, run = prepared(tmp_path, "network.control=", *more)
-    other = resolve(tmp_path, "network.control=", "network.nodes=5", *more)
-    change = "n04 joins; n00 - n04 and n03 - n04 linked; n00 - n03 cut"
-    sentence = rf"its network has changed \({change}\): {told}"
-    with pytest.raises(ConfigurationError, match=sentence):
-        settle_networks(other, run, ["p"], print)
-
-
-def test_ticks_stay_as_they_were_where_the_job_does_not_say(tmp_path: Path) -> None:
-    file = tmp_path / "job.toml"
-    text = '[source]\nkind = "nonlinear"\n[network]\nnodes = {}\n'
-    file.write_text(text.format(4), encoding="utf-8")
-    before = load_job(file)
-    file.write_text(text.format(5), encoding="utf-8")
-    assert load_job(file).source.rows_per_tick != before.source.rows_per_tick
-    assert changed_keys(before, load_job(file, kept=kept_keys(before))) == {}
-    stated = load_job(file, ["source.rows_per_tick=50"], kept=kept_keys(before))
-    assert changed_keys(before, stated) == {"source.rows_per_tick": (40, 50)}
-
-
-def test_windows_may_change(tmp_path: Path) -> None:
-    job = resolve(tmp_path)
-    other = resolve(tmp_path, "evaluation.window=7", "evaluation.every=3")
-    assert changed_keys(job, other) == {}
-
-
-def test_damaged_networks_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "networks.json"
-    assert read_networks(file) is None
-    for text, told in (("{", "cannot be read"), ('{"eras": []}', "is damaged"),
-                       ('{"eras": [], "schema": 9}', "a newer version wrote")):  # fmt: skip
-        file.write_text(text, encoding="utf-8")
-        with pytest.raises(ConfigurationError, match=told):
-            read_networks(file)
-
-
-def test_the_command_shows_and_asks(tmp_path: Path) -> None:
-    job, run = prepared(tmp_path)
-    prepare_recovery(job)
-
-    def call(*words: str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, ["network", str(run.path), *words])
-        return result.exit_code, result.output
-
-    code, shown = call()
-    assert code == 0
-    assert shown.startswith("4 nodes, 4 edges, diameter 2, metropolis-hastings")
-    assert "n00: n01, n03" in shown
-    assert call("--join", "n20", "--neighbours", "n00,n02", "--from", "neighbour")[0] == 0
-    assert call("--leave", "n03") == (0, "asked for: n03 leaves\n")
-    assert call("--link", "n00", "n02")[0] == call("--cut", "n00", "n01")[0] == 0
-    code, told = call("--cut", "n00", "n02")
-    assert (code, told) == (2, "error: 'n00' and 'n02' are not linked\n")
-    code, told = call("--neighbours", "n00")
-    assert (code, told[:35]) == (2, "error: --neighbours and --from are ")
-    code, told = call("--join", "n21")
-    assert (code, told[:45]) == (2, "error: --join 'n21' lacks the nodes that it i")
-    code, told = call("--join", "M\udcfcller", "--neighbours", "n00")  # what a shell makes of \xfc
-    assert (code, "holds bytes that are not UTF-8" in told) == (2, True)
-    code, told = call("--join", " ", "--neighbours", "n00")
-    assert (code, told[:28]) == (2, "error: the name ' ' is blank")
-    said: list[str] = []
-    one = desk(job, run, said)
-    assert one.due()
-    assert one.act()
-    assert steps(run) == [(0, 4, 4), (40, 4, 4)]
-    assert "node 'n20' begins without n00's model: it has none yet" in said
-    assert (
-        "from round 40 on: n20 joins; n03 leaves; n00 - n02 and n00 - n20 and n02 - n20"
-        in call()[1]
-    )
-    plain = resolve(tmp_path, "network.control=")
-    run.prepare(plain, overwrite=True)
-    code, told = call("--leave", "n03")
-    assert code == 2
-    assert "network.control is none" in told
-
-
-def test_the_command_asks_nothing_of_a_job_that_has_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job, run = prepared(tmp_path)
-    prepare_recovery(job)
-    monkeypatch.setattr(RunDirectory, "is_complete", lambda self: True)
-    result = CliRunner().invoke(app, ["network", str(run.path), "--leave", "n03"])
-    assert result.exit_code == 2
-    assert "has ended, and its network changes no more" in result.output
-    assert not (tmp_path / "c.jsonl").exists()
 
 
 def test_a_replaced_file_loses_no_change(tmp_path: Path) -> None:
